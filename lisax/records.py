@@ -257,23 +257,16 @@ def split_cell_id(unit: str) -> tuple[str, int, int]:
 
 def check_id(value: Any, *, path=None, line=None, field="id") -> str:
     """`value` as a record id: a non-empty string (or an integer) without white space."""
-    if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise DataError(
-            f"expected a string or an integer, found {json.dumps(value)[:80]}", path=path, line=line, field=field
-        )
     text = str(value)
-    if not text or any(c.isspace() for c in text):
-        raise DataError(
-            f"an id must be non-empty and without white space, found {text!r:.80}", path=path, line=line, field=field
-        )
-    if not is_text(text):
-        raise DataError(
-            f"an id holds {HALF_PAIR}, or is a file's name that is not UTF-8: {text!r:.80}",
-            path=path,
-            line=line,
-            field=field,
-        )
-    return text
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        fault = f"expected a string or an integer, found {json.dumps(value)[:80]}"
+    elif not text or any(c.isspace() for c in text):
+        fault = f"an id must be non-empty and without white space, found {text!r:.80}"
+    elif not is_text(text):
+        fault = f"an id holds {HALF_PAIR}, or is a file's name that is not UTF-8: {text!r:.80}"
+    else:
+        return text
+    raise DataError(fault, path=path, line=line, field=field)
 
 
 def is_text(text: str) -> bool:

@@ -12,13 +12,11 @@ import seqio
 import tensorflow as tf
 
 from lisax.formats import each, presets
-from lisax.formats.each import remembering
 from lisax.formats.examples import Record
 from lisax.formats.format import RELEVANCE, Format
-from lisax.formats.label_words import single_pieces
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.tables import TABLES
-from lisax.formats.vocabulary import EOS_ID
+from lisax.formats.vocabulary import EOS_ID, single_pieces
 
 from . import locations, metrics
 from .columns import TEXT, TOKENS, Encoded, Row, add_lines, parsed
@@ -165,7 +163,7 @@ def wording_of(
         wording = wording.with_initials()
     if text_format.has_label_words:
         single_pieces(text_format.words(wording), encoder_of(vocabulary))
-    return wording, remembering(input_encoder_of(vocabulary))
+    return wording, functools.lru_cache(maxsize=1)(input_encoder_of(vocabulary))
 
 
 def each_encoder_of(

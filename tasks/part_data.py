@@ -16,7 +16,7 @@ from lisax.corpora import answer_cells
 from lisax.corpora.reading import Watch
 from lisax.errors import DataError
 from lisax.files.reading import get_field, read_json_lines
-from lisax.formats.parts import PartKind, encode_part
+from lisax.formats.parts import TABLE_PARTS, PartKind
 from lisax.records import Question, Table, is_cell, split_cell_id
 from lisax.sampling import part_examples
 
@@ -127,7 +127,7 @@ def texts(dataset: ClaimDataset, questions: Iterable[Placed]) -> Iterator[str]:
     yield from (question.text for question, *_ in questions)
     for table in dataset.read_tables():
         for example in part_examples.parts_of("", "", table):
-            yield encode_part("", example.kind, example.header, example.cells, count_tokens=len)
+            yield TABLE_PARTS.encode(example, count_tokens=len).inputs
 
 
 def add(dataset: ClaimDataset, options: Options, on_encoder: bool) -> None:

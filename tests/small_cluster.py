@@ -17,20 +17,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlparse
 
 import numpy as np
-import Stemmer
+
+from lisax.text import lucene
 
 ELASTICSEARCH, OPENSEARCH = "elasticsearch", "opensearch"
 HOST = "http://host:9200"
-STOP_WORDS = set(
-    "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this to "
-    "was will with".split()
-)
 VECTORS = {ELASTICSEARCH: "dense_vector", OPENSEARCH: "knn_vector"}
 BODY = {"query", "size", "sort", "_source", "docvalue_fields", "track_total_hits", "track_scores", "search_after"}
 BODY |= {"collapse", "knn"}
 WINDOW, TERMS = 10_000, 65_536
-_WORD = re.compile(r"\w+(?:['’.](?=[^\W\d_])\w+|[.,](?=\d)\w+)*")
-_STEM = Stemmer.Stemmer("porter")
 
 
 class Refused(Exception):
@@ -41,17 +36,8 @@ class Refused(Exception):
 
 @functools.lru_cache(None)
 def analysed(text):
-    """The terms of the analyser `english`: possessives, stop words and endings are removed."""
-    words = (re.sub(r"['’]s$", "", word) for word in _WORD.findall(text.lower()))
-    return tuple(_STEM.stemWord(word) for word in words if word not in STOP_WORDS)
-
-
-def one_byte(length):
-    """A length as Lucene stores it, with four bits of precision above 40."""
-    if length < 24:
-        return length
-    shift = max(0, (length - 24).bit_length() - 4)
-    return 24 + ((length - 24) >> shift << shift)
+    """The terms of the analyser `english`."""
+    return tuple(filter(None, map(lucene.term, lucene.words(text))))
 
 
 class Cluster:
@@ -220,10 +206,11 @@ class Search:
     def postings(self, field):
         """(number of texts, their mean length, {term: {_id: (count, length)}})"""
         texts = {id: analysed(row[field]) for id, row in self.documents.items() if row.get(field)}
+        lengths = lucene.kept_lengths(np.array(list(map(len, texts.values())), np.int64)).tolist()
         found = {}
-        for id, terms in texts.items():
+        for length, (id, terms) in zip(lengths, texts.items()):
             for term, count in Counter(terms).items():
-                found.setdefault(term, {})[id] = count, one_byte(len(terms))
+                found.setdefault(term, {})[id] = count, length
         return len(texts), sum(map(len, texts.values())) / max(1, len(texts)), found
 
     def holding(self, field):

@@ -29,13 +29,16 @@ SECONDS = 2.0  # a linear function takes at most 0.3, on the slowest machine so 
 GUARDED = {"_MARKS", "_QUOTED"}  # expressions for a part of a text that their functions cut out first
 SIGNS = " \n\t.,:;!?-_'\"’“()[]{}<>*`#/\\|&%$€+=~^@aA1éßя中½²†…"
 WORDS = ("A. ", "J. B. Name, ", "__a ", "[a](", "![](", "](", "**a ", "a 1999 ", "1,111", "`` ", "'s a", ' "', "<p ")
+# Units of sentences, words and quantities.
+UNITS = '. ~."~! ~1. ~5. 1. ~.[~.[1]~。」~. »~z. B. ~U.S. ~α; ~a.The ~म. म~?是~!" A said ~.1~. -~(a. 1~a.~1,~1 ~5 ft ~'
+UNITS += "ท~é'~a\u0301~Ա՞~l·l~²a~1½~👍🏽~\u200d~ﾞ~က်~é.~‿~👍\u200d~א\"~a_~_é~ア_~a hundred "
 LINES = ("# a{}#x", "1{}abcd", "a {}(b", "({}) ", "a (1{}", "x,{}y")
 
 
 def texts(seed: str) -> list[str]:
     """Texts of one sign or word again and again, or of two signs; some end in a sign that fits nothing."""
     pairs = ["".join(pair) for pair in itertools.permutations(SIGNS, 2)]
-    units = [*SIGNS, *WORDS, *random.Random(seed).sample(pairs, 20)]
+    units = [*SIGNS, *WORDS, *UNITS.split("~"), *random.Random(seed).sample(pairs, 20)]
     lines = [line.format(sign * CHARACTERS) for line in LINES for sign in " 1,a("]
     return [unit * (CHARACTERS // len(unit)) + end for unit, end in zip(units, itertools.cycle(("", "\0")))] + lines
 

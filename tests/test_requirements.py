@@ -49,15 +49,23 @@ def test_all_that_is_imported_is_declared_and_the_reverse():
     assert done.returncode == 0, done.stderr
 
 
-def test_the_default_installation_is_pinned_whole_and_alone():
-    pinned = pins("requirements.txt")
-    bounds = closure(PROJECT["dependencies"] + PROJECT["optional-dependencies"]["test"])
-    assert bounds.keys() - pinned.keys() == set(), "these are installed and not pinned"
+@pytest.mark.parametrize(
+    ("name", "extra", "others"),
+    [("requirements.txt", "test", ()), ("requirements-docs.txt", "docs", ("requirements.txt",))],
+)
+def test_an_installation_is_pinned_whole_and_alone(name, extra, others):
+    if extra == "docs":
+        pytest.importorskip("sphinx", reason="make docs installs it")
+    pinned, before = pins(name), {package: at for other in others for package, at in pins(other).items()}
+    bounds = closure(PROJECT["optional-dependencies"][extra] + ([] if others else PROJECT["dependencies"]))
+    assert bounds.keys() - pinned.keys() - before.keys() == set(), "these are installed and not pinned"
     assert pinned.keys() - bounds.keys() == set(), "nothing needs these"
+    assert pinned.keys() & before.keys() == set(), "these are pinned twice"
+    all_pins = before | pinned
     misfit = {
-        package: (pinned[package], str(bound))
+        package: (all_pins[package], str(bound))
         for package, bound in bounds.items()
-        if not bound.contains(pinned[package], prereleases=True)
+        if not bound.contains(all_pins[package], prereleases=True)
     }
     assert misfit == {}
 
@@ -70,17 +78,6 @@ def test_what_is_declared_goes_down_to_what_is_tested_and_leaves_what_comes_open
         bounds = {bound.operator: bound.version for bound in wanted.specifier}
         assert bounds.pop(">=") == pinned[canonicalize_name(wanted.name)], text
         assert bounds == {}, text
-
-
-def test_the_documentations_tools_are_pinned_whole_and_alone():
-    pytest.importorskip("sphinx", reason="make docs installs it")
-    pinned, ours = pins("requirements-docs.txt"), pins("requirements.txt")
-    bounds = closure(PROJECT["optional-dependencies"]["docs"])
-    assert bounds.keys() - pinned.keys() - ours.keys() == set(), "these are installed and not pinned"
-    assert pinned.keys() - bounds.keys() == set(), "nothing needs these"
-    assert pinned.keys() & ours.keys() == set(), "these are pinned twice"
-    misfit = {name: str(bounds[name]) for name in bounds if not bounds[name].contains((ours | pinned)[name])}
-    assert misfit == {}
 
 
 @pytest.mark.parametrize(

@@ -19,24 +19,24 @@ MEMBERS = 20_000
 
 def check_zip(path: Path) -> None:
     """Raises Unread for a file that is not an archive, has a password, declares entities, or unpacks to too much."""
-    with opened(path) as archive:
+    with Archive(path) as archive:
         for name in archive.names:
             if name.endswith((".xml", ".rels")):
                 archive.check(name)
 
 
-class opened:
-    """The archive at `path`: `names`, `read(name)` and `xml(name)`, a context manager."""
+class Archive(zipfile.ZipFile):
+    """The archive at `path`, with its `names`. `read(name)` and `xml(name)` are bounded."""
 
     def __init__(self, path: Path):
         self.path = path
         try:
-            self._archive = zipfile.ZipFile(path)
+            super().__init__(path)
         except (zipfile.BadZipFile, OSError) as error:
             if path.read_bytes()[:8] == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":  # how encrypted Office files begin
                 raise Unread("password-protected", path=path) from None
             raise Unread("damaged", str(error), path=path) from None
-        members = self._archive.infolist()
+        members = self.infolist()
         if any(member.flag_bits & 1 for member in members):
             raise Unread("password-protected", path=path)
         whole = sum(member.file_size for member in members)
@@ -44,16 +44,10 @@ class opened:
             raise Unread("too large", f"it unpacks to {whole >> 20:,} MiB in {len(members):,} members", path=path)
         self.names = {member.filename: member for member in members}
 
-    def __enter__(self) -> opened:
-        return self
-
-    def __exit__(self, *_) -> None:
-        self._archive.close()
-
     def read(self, name: str) -> bytes:
         """A member's content. Raises Unread if it is missing, damaged or too large."""
         try:
-            with self._archive.open(name) as member:
+            with self.open(name) as member:
                 content = member.read(MEMBER + 1)
         except (KeyError, zipfile.BadZipFile, EOFError, NotImplementedError, zipfile.zlib.error) as error:
             raise Unread("damaged", f"{name}: {error}", path=self.path) from None

@@ -133,17 +133,9 @@ def from_json(answer: dict[str, Any], path: Path, name: str) -> Document | Unrea
     if "why" in answer:
         return Unread(answer["why"], answer["detail"], path=path)
     blocks = tuple(
-        Block(
-            Kind(block["kind"]),
-            block["text"],
-            block["level"],
-            block["place"],
-            tuple(block["header"]),
-            tuple(map(tuple, block["rows"])),
-            block["rows_left_out"],
-            block["is_said"],
-        )
+        Block(**block | {"kind": Kind(block["kind"]), "header": tuple(block["header"]), "rows": rows})
         for block in answer["blocks"]
+        for rows in [tuple(map(tuple, block["rows"]))]
     )
     title = named(name) if answer["title"] == named(answer["name"]) else answer["title"]
     return Document(name, title, blocks, tuple(map(tuple, answer["notes"])))

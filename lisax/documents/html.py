@@ -41,16 +41,16 @@ _CHARSET = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?([a-z0-9_-]+)", re.IGNORE
 def read(text: str, place: Place) -> tuple[str, list[Block]]:
     """(title, blocks) of a page. Never fails, whatever the input; warnings go to `place`."""
     limits = place.limits
-    page = parse(text.replace("\u00ad", "").replace("&shy;", ""), limits.rows, limits.cells)
-    place.warn(f"tables past the {limits.cells:,} cells of a page (left out)", page.left_out)
-    wanted = _content(page.parts)
+    title, parts, left_out = parse(text.replace("\u00ad", "").replace("&shy;", ""), limits.rows, limits.cells)
+    place.warn(f"tables past the {limits.cells:,} cells of a page (left out)", left_out)
+    wanted = _content(parts)
     blocks, spanned = [], 0
-    for part in page.parts:
+    for part in parts:
         if isinstance(part, Text):
             if id(part) in wanted and (text := one_line("".join(part.pieces))):
                 blocks.append(Block(part.kind, text, part.level))
             continue
-        where = dataclasses.replace(place, line=part.line)
+        where, line = dataclasses.replace(place, line=part.line), f"line {part.line}"
         if not any(part.rows):
             where.warn("tables without a cell (left out)")
             continue
@@ -67,21 +67,15 @@ def read(text: str, place: Place) -> tuple[str, list[Block]]:
         ):  # of layout, not of data
             cells = itertools.chain(["".join(part.caption)], *grid)
             texts = dict.fromkeys(filter(None, map(one_line, cells)))
-            blocks += [Block(Kind.PARAGRAPH, text, place=f"line {part.line}") for text in texts]
+            blocks += [Block(Kind.PARAGRAPH, text, place=line) for text in texts]
             continue
         header, rows, lines = _of_names(part.rows) or split_header(grid, headings)
         caption = one_line("".join(part.caption)) or " ".join(lines) or one_line(part.section)
+        header, rows = tuple(header), tuple(map(tuple, rows))
         blocks.append(
-            Block(
-                Kind.TABLE,
-                caption,
-                place=f"line {part.line}",
-                header=tuple(header),
-                rows=tuple(map(tuple, rows)),
-                rows_left_out=part.rows_left_out,
-            )
+            Block(Kind.TABLE, caption, place=line, header=header, rows=rows, rows_left_out=part.rows_left_out)
         )
-    return _title(one_line(page.title), blocks), blocks
+    return _title(one_line(title), blocks), blocks
 
 
 def _title(title: str, blocks: list[Block]) -> str:

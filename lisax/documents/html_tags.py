@@ -90,27 +90,14 @@ class Text:
     is_beside: bool
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class HtmlPage:
+def parse(text: str, row_limit: int, cell_limit: int = LIMITS.cells) -> tuple[str, list[Text | HtmlTable], int]:
     """A page's title, its blocks of text and tables in order, and the number of tables beyond the limit, which are not
-    kept."""
-
-    title: str
-    parts: list[Text | HtmlTable]
-    left_out: int
-
-    @property
-    def tables(self) -> list[HtmlTable]:
-        return [part for part in self.parts if isinstance(part, HtmlTable)]
-
-
-def parse(text: str, row_limit: int, cell_limit: int = LIMITS.cells) -> HtmlPage:
-    """The parts of a page. Never fails, whatever the input."""
+    kept. Never fails, whatever the input."""
     parser = _Parser(row_limit, cell_limit)
     parser.feed(closed(text))
     parser.close()
     parser.end_block()
-    return HtmlPage("".join(parser.title), parser.parts, parser.left_out)
+    return "".join(parser.title), parser.parts, parser.left_out
 
 
 def closed(text: str) -> str:

@@ -41,7 +41,7 @@ def read_word(path: Path, place: Place) -> tuple[str, list[Block]]:
     import mammoth
 
     archives.check_zip(path)
-    with archives.opened(path) as archive:
+    with archives.Archive(path) as archive:
         if "word/document.xml" not in archive.names:
             raise Unread("damaged", "it has no document", path=path)
         shown = _without_hidden_text(archive) or path.read_bytes()
@@ -57,7 +57,7 @@ def read_word(path: Path, place: Place) -> tuple[str, list[Block]]:
     return title, blocks
 
 
-def _without_hidden_text(archive: archives.opened) -> bytes | None:
+def _without_hidden_text(archive: archives.Archive) -> bytes | None:
     """The file without the text that Word does not show, which mammoth would read; None if it has none."""
     hiding = [name for name in _TEXTS if name in archive.names and b"vanish" in archive.read(name)]
     if not hiding:
@@ -85,7 +85,7 @@ def read_slides(path: Path, place: Place) -> Iterator[Block]:
     """The blocks of a .pptx file, slide by slide: its title, its texts and tables, and the speaker's notes.
 
     python-pptx would bring lxml and Pillow for this one walk."""
-    with archives.opened(path) as archive:
+    with archives.Archive(path) as archive:
         slides = sorted(
             (int(found[1]), name)
             for name in archive.names
@@ -145,7 +145,7 @@ def _runs(line: Element) -> str:
 
 def read_book(path: Path, place: Place) -> tuple[str, list[Block]]:
     """(title, blocks) of an .epub file, chapter by chapter."""
-    with archives.opened(path) as archive:
+    with archives.Archive(path) as archive:
         roots = archive.xml("META-INF/container.xml").iter(f"{_CONTAINER}rootfile")
         package = next((root.get("full-path") or "" for root in roots), "")
         root = archive.xml(package)

@@ -24,7 +24,7 @@ _UNREAD = {f"{TEXT}tracked-changes", f"{OFFICE}annotation", f"{TEXT}table-of-con
 
 def read(path: Path, place: Place) -> Iterator[Block]:
     """The blocks of the file, in order; footnotes are at the end."""
-    with archives.opened(path) as archive:
+    with archives.Archive(path) as archive:
         root = archive.xml("content.xml")
     body = root.find(f"{OFFICE}body")
     notes: list[Block] = []

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lisax.documents import headers
-from lisax.documents.archives import check_zip, opened
+from lisax.documents.archives import Archive, check_zip
 from lisax.documents.blocks import Block, Kind
 from lisax.documents.grid import Place
 from lisax.text.dates import in_words
@@ -42,7 +42,7 @@ def read_excel(path: Path, place: Place) -> Iterator[Block]:
     import openpyxl
 
     check_zip(path)
-    with opened(path) as archive:
+    with Archive(path) as archive:
         texts = (archive.read(name) for name in archive.names if name.startswith("xl/worksheets/sheet"))
         place.warn(
             "formulas without a stored value (read as empty)", sum(len(_UNSTORED.findall(text)) for text in texts)

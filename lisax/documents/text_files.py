@@ -6,6 +6,7 @@ import dataclasses
 import email
 import email.policy
 import email.utils
+import functools
 import itertools
 import json
 import mailbox
@@ -13,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from email.message import EmailMessage
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from lisax.documents import encodings, headers, html
 from lisax.documents.blocks import ITEM, Block, Kind, Unread
@@ -177,17 +178,14 @@ def read_message(content: bytes, place: Place) -> tuple[str, list[Block]]:
 
 def read_mailbox(path: Path, place: Place) -> Iterator[Block]:
     """The messages of an .mbox file, each below its subject."""
-    for message in mailbox.mbox(path, factory=_parsed, create=False):
+    parsed = functools.partial(email.message_from_binary_file, policy=email.policy.default)
+    for message in mailbox.mbox(path, factory=parsed, create=False):
         title, blocks = _message(message, place)
         yield Block(Kind.HEADING, title or "message", 1)
         yield from (
             block if block.kind is not Kind.HEADING else dataclasses.replace(block, level=block.level + 1)
             for block in blocks
         )
-
-
-def _parsed(file: IO[bytes]) -> EmailMessage:
-    return email.message_from_binary_file(file, policy=email.policy.default)
 
 
 def _message(message: EmailMessage, place: Place) -> tuple[str, list[Block]]:

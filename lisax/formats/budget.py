@@ -7,7 +7,8 @@ for any vocabulary, whatever its pieces do at the seams.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import dataclasses
+from collections.abc import Callable
 
 from lisax.errors import LisaxError
 
@@ -25,11 +26,6 @@ def join(*parts: str) -> str:
     return " ".join(part for part in parts if part)
 
 
-def fits(text: str, max_tokens: int | None, count_tokens: CountTokens) -> bool:
-    """Whether `text` is at most `max_tokens` tokens; None: no limit."""
-    return max_tokens is None or count_tokens(text) <= max_tokens
-
-
 def longest_start(text: str, accepts: Callable[[str], bool]) -> str | None:
     """The longest start of `text` that `accepts`, cut after a word or else inside the first word.
 
@@ -40,54 +36,58 @@ def longest_start(text: str, accepts: Callable[[str], bool]) -> str | None:
         return text
     if not accepts(""):
         return None
-    ends = [i for i, character in enumerate(text) if character == " "]
-    kept = _last_accepted(text, [0, *ends], accepts)
+    ends = [0, *(i for i, character in enumerate(text) if character == " ")]
+    kept = ends[greatest(len(ends), lambda i: accepts(text[: ends[i]]))]
     if kept == 0:
-        first_word = ends[0] if ends else len(text)
-        kept = _last_accepted(text, list(range(first_word)), accepts)
+        first_word = ends[1] if len(ends) > 1 else len(text)
+        kept = greatest(first_word, lambda end: accepts(text[:end]))
     return text[:kept]
 
 
-def _last_accepted(text: str, ends: Sequence[int], accepts: Callable[[str], bool]) -> int:
-    """The last of the ascending `ends` whose start is accepted; the first one is known to be."""
-    low, high = 0, len(ends)
+def greatest(limit: int, accepts: Callable[[int], bool]) -> int:
+    """The greatest number below `limit` that is accepted; 0 is."""
+    low, high = 0, limit
     while high - low > 1:
         middle = (low + high) // 2
-        if accepts(text[: ends[middle]]):
-            low = middle
-        else:
-            high = middle
-    return ends[low]
+        low, high = (middle, high) if accepts(middle) else (low, middle)
+    return low
 
 
-def shorten(
-    render: Callable[[str, str, int], str],
-    document: str,
-    query: str,
-    entities: int,
-    *,
-    max_tokens: int | None,
-    count_tokens: CountTokens,
-) -> str:
-    """`render(document, query, number of entities)` at the greatest length that fits `max_tokens`.
+def first_words(text: str, count: int | None) -> str:
+    """The first `count` words of a text whose words one space separates; None: all."""
+    return text if count is None else " ".join(text.split(" ", count)[:count])
 
-    Only the document is shortened. Only if the input is too long with an empty document are entities dropped, the last
-    first; only if the query without a document is too long is the query cut at its end. The closing word that `render`
-    writes is there in every case. Raises LisaxError if the template is too long.
-    """
 
-    def accepts(document: str, query: str, entities: int) -> bool:
-        return fits(render(document, query, entities), max_tokens, count_tokens)
+@dataclasses.dataclass(frozen=True, slots=True)
+class Budget:
+    """The room of an input: at most `tokens` tokens (None: no limit), as `count` counts them."""
 
-    kept = longest_start(document, lambda start: accepts(start, query, entities))
-    if kept is not None:
-        return render(kept, query, entities)
-    for fewer in range(entities - 1, -1, -1):
-        if accepts("", query, fewer):
-            return render("", query, fewer)
-    kept = longest_start(query, lambda start: accepts("", start, 0))
-    if kept is None:
-        raise LisaxError(
-            f"{max_tokens} tokens do not hold even the empty template of this format; give `inputs` a greater length"
-        )
-    return render("", kept, 0)
+    count: CountTokens
+    tokens: int | None = None
+
+    def fits(self, text: str) -> bool:
+        return self.tokens is None or self.count(text) <= self.tokens
+
+    def shorten(self, render: Callable[[str, str, int], str], document: str, query: str, entities: int = 0) -> str:
+        """`render(document, query, number of entities)` at the greatest length that fits.
+
+        Only the document is shortened. Only if the input is too long with an empty document are entities dropped, the
+        last first; only if the query without a document is too long is the query cut at its end. The closing word that
+        `render` writes is there in every case. Raises LisaxError if the template is too long."""
+
+        def accepts(document: str, query: str, entities: int) -> bool:
+            return self.fits(render(document, query, entities))
+
+        kept = longest_start(document, lambda start: accepts(start, query, entities))
+        if kept is not None:
+            return render(kept, query, entities)
+        for fewer in range(entities - 1, -1, -1):
+            if accepts("", query, fewer):
+                return render("", query, fewer)
+        kept = longest_start(query, lambda start: accepts("", start, 0))
+        if kept is None:
+            raise LisaxError(
+                f"{self.tokens} tokens do not hold even the empty template of this format; give `inputs` a greater "
+                "length"
+            )
+        return render("", kept, 0)

@@ -3,6 +3,7 @@ encoder of two segments, as pairs."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ def encode_texts(
     text_format: Format, example: Any, preset: Preset, max_tokens: int, ids_of: Callable[[str], list[int]]
 ) -> list[Encoded]:
     """`ids_of` gives the ids of a text with its special tokens."""
-    ids_of = remembering(ids_of)
+    ids_of = functools.lru_cache(maxsize=1)(ids_of)  # the text counted last is nearly always kept
     texts = text_format.encode_each(
         example, preset=preset, max_tokens=max_tokens, count_tokens=lambda text: len(ids_of(text))
     )
@@ -35,17 +36,3 @@ def encode_pairs(
 ) -> list[Encoded]:
     pairs = text_format.pair_of_each(example, preset=preset)
     return [Encoded(vocabulary.encode_pair(*pair, max_tokens).ids, " | ".join(pair)) for pair in pairs]
-
-
-def remembering(to_ids: Callable[[str], list[int]]) -> Callable[[str], list[int]]:
-    """`to_ids`, but the text asked for last is not computed again: the one counted last is nearly always kept."""
-    last: tuple[str | None, list[int]] = (None, [])
-
-    def ids_of(text: str) -> list[int]:
-        nonlocal last
-        kept = last
-        if kept[0] != text:
-            last = kept = text, to_ids(text)
-        return kept[1]
-
-    return ids_of

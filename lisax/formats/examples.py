@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import json
 import os
 from collections.abc import Iterable, Iterator
@@ -12,6 +13,8 @@ from lisax.errors import DataError
 from lisax.files.reading import get_field, read_json_lines
 from lisax.files.writing import write_json_lines
 from lisax.records import LABELS, Label
+
+Kind = TypeVar("Kind", bound=enum.StrEnum)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -83,14 +86,14 @@ class Example:
         )
 
 
-def verdict_of(row: dict, **where: Any) -> Label | None:
-    """The verdict in the JSON object of an example; None if it is not known."""
+def label_of(row: dict, kind: type[Kind], **where: Any) -> Kind | None:
+    """The label in the JSON object of an example, one of an enumeration; None if it is not known."""
     label = row.get("label")
-    if label is not None and label not in list(LABELS):
+    if label is not None and label not in list(kind):
         raise DataError(
-            f"expected null or one of {', '.join(LABELS)}, found {json.dumps(label)}", field="label", **where
+            f"expected null or one of {', '.join(kind)}, found {json.dumps(label)[:80]}", field="label", **where
         )
-    return None if label is None else Label(label)
+    return None if label is None else kind(label)
 
 
 def shares_taught(row: dict, **where: Any) -> tuple[float, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from lisax.errors import LisaxError
-from lisax.formats.budget import CountTokens
+from lisax.formats.budget import Budget, CountTokens
 from lisax.formats.presets import PAPER, Preset
 from lisax.records import LABELS, Label, Operation
 
@@ -66,9 +66,8 @@ class Format:
     """One way of turning an example record into a model's input. The entries are in `catalogue.FORMATS`.
 
     `name` is its name in tasks, files and `model.json`. `example` is the record of its files (`from_row`, `row`);
-    `also` are other records that it can be made from. `texts(example, preset=, max_tokens=, count_tokens=)` gives one
-    text, or one for each of an example's parts (`each`: "table", "candidate", "passage"). `pairs(example, preset=)`
-    gives the same as two texts, one pair or one for each, of which the vocabulary of an encoder makes an input; None:
+    `also` are other records that it can be made from. `texts(example, preset, budget)` gives one text, or one for each
+    of an example's parts (`each`: "table", "candidate", "passage"). `pairs(example, preset)` gives the same as two texts, one pair or one for each, of which the vocabulary of an encoder makes an input; None:
     there is no such form. `depth` is the field of `model.json` that gives the number read for a claim."""
 
     name: str
@@ -106,8 +105,7 @@ class Format:
         relevance."""
         if self.each:
             raise LisaxError(f"the format '{self}' has an input for each {self.each}: `encode_each` gives them")
-        self._check(example)
-        (text,) = self.texts(example, preset=preset, max_tokens=max_tokens, count_tokens=count_tokens)
+        (text,) = self.encode_each(example, preset=preset, max_tokens=max_tokens, count_tokens=count_tokens)
         return text
 
     def encode_each(
@@ -115,21 +113,21 @@ class Format:
     ) -> list[Any]:
         """The inputs of a format that has several for an example, each of at most `max_tokens` tokens; see `encode`."""
         self._check(example)
-        return list(self.texts(example, preset=preset, max_tokens=max_tokens, count_tokens=count_tokens))
+        return list(self.texts(example, preset, Budget(count_tokens, max_tokens)))
 
     def pair(self, example: Any, *, preset: Preset = PAPER) -> PairTexts:
         """An example as two texts, whole; `Vocabulary.encode_pair` shortens the second. LisaxError as of `encode`."""
         if self.pairs is None or self.each:
             raise LisaxError(f"the format '{self}' has no form of two texts")
         self._check(example)
-        return self.pairs(example, preset=preset)
+        return self.pairs(example, preset)
 
     def pair_of_each(self, example: Any, *, preset: Preset = PAPER) -> list[PairTexts]:
         """One `pair` for each of an example's parts (`each`)."""
         if self.pairs is None or not self.each:
             raise LisaxError(f"the format '{self}' has no form of two texts for each {self.each or 'of several'}")
         self._check(example)
-        return list(self.pairs(example, preset=preset))
+        return list(self.pairs(example, preset))
 
     def pair_card(self, preset: Preset, max_tokens: int, depth: int = 0) -> dict[str, Any]:
         """`card` of pair scorers: with the names of their classes in place of words."""

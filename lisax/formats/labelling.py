@@ -11,130 +11,78 @@ ranking. Claim-only inputs are ours: the baseline that sees no evidence.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from lisax.formats.budget import CountTokens, fits, join, longest_start, shorten, squeeze
-from lisax.formats.examples import Example
+from lisax.formats.budget import Budget, join, longest_start, squeeze
+from lisax.formats.examples import Example, Passage
 from lisax.formats.format import VERDICT, Format, PairTexts, Text
 from lisax.formats.number_facts import number_facts
-from lisax.formats.presets import PAPER, Preset
+from lisax.formats.presets import Preset
 from lisax.formats.ranking import only_sentence, titled
 from lisax.formats.tables import TableExample
 
 
-def encode_pointwise(
-    query: str,
-    sentence_text: str,
-    title: str = "",
-    *,
-    preset: Preset = PAPER,
-    max_tokens: int | None = None,
-    count_tokens: CountTokens,
-) -> str:
-    """The input for one sentence, at most `max_tokens` tokens with the special ones; the sentence is shortened."""
+def encode_pointwise(query: str, sentence: Passage, preset: Preset, budget: Budget) -> str:
+    """The input for one sentence, which is shortened."""
 
     def render(document: str, query: str, entities: int) -> str:
         return join(preset.claim_slot, query, "sentence:", document, preset.label_closing)
 
-    return shorten(
-        render,
-        titled(title, sentence_text, preset),
-        squeeze(query),
-        0,
-        max_tokens=max_tokens,
-        count_tokens=count_tokens,
-    )
+    return budget.shorten(render, titled(sentence.title, sentence.text, preset), squeeze(query))
 
 
-def encode_claim_only(
-    query: str, *, preset: Preset = PAPER, max_tokens: int | None = None, count_tokens: CountTokens
-) -> str:
-    """The input without evidence; a claim that is too long is cut at its end."""
-
-    def render(document: str, query: str, entities: int) -> str:
-        return join(preset.claim_slot, query, preset.label_closing)
-
-    return shorten(render, "", squeeze(query), 0, max_tokens=max_tokens, count_tokens=count_tokens)
+def _pointwise(example: Example, preset: Preset, budget: Budget) -> list[Text]:
+    inputs = encode_pointwise(example.claim, only_sentence(example, LABEL_POINTWISE), preset, budget)
+    return [Text(inputs, preset.target(example.label))]
 
 
-def encode_listwise(
-    query: str,
-    sentences: Sequence[tuple[str, str]],
-    *,
-    preset: Preset = PAPER,
-    max_tokens: int | None = None,
-    count_tokens: CountTokens,
-) -> str:
-    """The input for a list of (title, sentence) pairs, best first.
+def _listwise(example: Example, preset: Preset, budget: Budget) -> list[Text]:
+    """The input for a list of sentences, best first.
 
     A list that fits is not touched. Otherwise every sentence has the same budget of tokens, and those
     above it are cut to it: (max_tokens - tokens of the template with the claim and EOS) // L. With T5's
     vocabulary, the released wording, 512 tokens and L = 5 that is (512 - 2 - |claim| - 3*5 - 1) // 5. If
     the claim leaves no token for evidence the markers stay empty, and a claim still too long is cut.
     """
-    documents = [titled(title, text, preset) for title, text in sentences]
+    documents = [titled(sentence.title, sentence.text, preset) for sentence in example.sentences]
+    target = preset.target(example.label)
 
     def render(documents: Sequence[str], query: str) -> str:
         marked = (join(f"sentence{i}:", document) for i, document in enumerate(documents, start=1))
         return join(preset.claim_slot, query, *marked, preset.label_closing)
 
-    query = squeeze(query)
+    query = squeeze(example.claim)
     whole = render(documents, query)
-    if fits(whole, max_tokens, count_tokens):
-        return whole
+    if budget.fits(whole):
+        return [Text(whole, target)]
     empty = [""] * len(documents)
     if documents:
-        budget = sentence_budget(query, len(documents), preset=preset, max_tokens=max_tokens, count_tokens=count_tokens)
-        special = count_tokens("")
+        room, special = (budget.tokens - budget.count(render(empty, query))) // len(documents), budget.count("")
         # Cutting each sentence on its own assumes that token counts add up over words; where a vocabulary
-        # breaks that by a piece, the budget goes down until the whole input fits.
-        while budget > 0:
+        # breaks that by a piece, the room goes down until the whole input fits.
+        for tokens in range(room, 0, -1):
             cut = [
-                longest_start(document, lambda start: count_tokens(start) - special <= budget) or ""
-                for document in documents
+                longest_start(text, lambda start: budget.count(start) - special <= tokens) or "" for text in documents
             ]
-            text = render(cut, query)
-            if fits(text, max_tokens, count_tokens):
-                return text
-            budget -= 1
-    return shorten(
-        lambda document, query, entities: render(empty, query),
-        "",
-        query,
-        0,
-        max_tokens=max_tokens,
-        count_tokens=count_tokens,
-    )
+            if budget.fits(text := render(cut, query)):
+                return [Text(text, target)]
+    return [Text(budget.shorten(lambda _, query, entities: render(empty, query), "", query), target)]
 
 
-def sentence_budget(query: str, sentences: int, *, preset: Preset, max_tokens: int, count_tokens: CountTokens) -> int:
-    """Tokens that each of `sentences` sentences may have; at most 0 when the claim leaves none."""
-    markers = (f"sentence{i}:" for i in range(1, sentences + 1))
-    template = join(preset.claim_slot, query, *markers, preset.label_closing)
-    return (max_tokens - count_tokens(template)) // sentences
+def _claim_only(example: Example | TableExample, preset: Preset, budget: Budget) -> list[Text]:
+    """A claim that is too long is cut at its end."""
+
+    def render(document: str, query: str, entities: int) -> str:
+        return join(preset.claim_slot, query, preset.label_closing)
+
+    return [Text(budget.shorten(render, "", squeeze(example.claim)), preset.target(example.label))]
 
 
-def _pointwise(example: Example, *, preset: Preset, **budget: Any) -> list[Text]:
-    sentence = only_sentence(example, LABEL_POINTWISE)
-    inputs = encode_pointwise(example.claim, sentence.text, sentence.title, preset=preset, **budget)
-    return [Text(inputs, preset.target(example.label))]
-
-
-def _listwise(example: Example, *, preset: Preset, **budget: Any) -> list[Text]:
-    pairs = [(sentence.title, sentence.text) for sentence in example.sentences]
-    return [Text(encode_listwise(example.claim, pairs, preset=preset, **budget), preset.target(example.label))]
-
-
-def _claim_only(example: Example | TableExample, *, preset: Preset, **budget: Any) -> list[Text]:
-    return [Text(encode_claim_only(example.claim, preset=preset, **budget), preset.target(example.label))]
-
-
-def _pointwise_pair(example: Example, *, preset: Preset) -> PairTexts:
+def _pointwise_pair(example: Example, preset: Preset) -> PairTexts:
     only_sentence(example, LABEL_POINTWISE)
-    return _listwise_pair(example, preset=preset)
+    return _listwise_pair(example, preset)
 
 
-def _listwise_pair(example: Example, *, preset: Preset) -> PairTexts:
+def _listwise_pair(example: Example, preset: Preset) -> PairTexts:
     """The claim; the facts that are computed for it, and its sentences behind their titles, best first."""
     texts, titles = zip(*((one.text, one.title) for one in example.sentences)) if example.sentences else ((), ())
     facts = number_facts(example.claim, texts, titles)
@@ -142,7 +90,7 @@ def _listwise_pair(example: Example, *, preset: Preset) -> PairTexts:
     return PairTexts(squeeze(example.claim), join(*(f"{fact} ." for fact in facts), *documents))
 
 
-def _claim_alone(example: Example | TableExample, *, preset: Preset) -> PairTexts:
+def _claim_alone(example: Example | TableExample, preset: Preset) -> PairTexts:
     return PairTexts(squeeze(example.claim), "")
 
 

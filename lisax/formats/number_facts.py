@@ -270,15 +270,19 @@ class _Facts:
                 computed.append((f"{fact} , {_order(share, asked.share)} {asked.text}", share))
         yield from (fact for fact, _ in computed) if asked.bound else _nearest(computed, asked.share)
 
+    def _same(self, asked: Number) -> list[Number]:
+        """The numbers of the sentences in the dimension of a claim's number; plain ones if none is of years."""
+        return self.found.get(asked.dimension) or (self.found.get("", []) if asked.dimension == "year" else [])
+
     def _of_bound(self, asked: Number) -> Iterator[str]:
-        same = self.found.get(asked.dimension) or (self.found.get("", []) if asked.dimension == "year" else [])
+        same = self._same(asked)
         yield from (f"{one.text} is {one.against(asked)} {asked.text}" for one in same[:2])
         if not same:
             for fact, value in self._computed(asked):
                 yield f"{fact} , {_order(value, asked.low)} {asked.text}"
 
     def _of_value(self, asked: Number) -> Iterator[str]:
-        same = self.found.get(asked.dimension) or (self.found.get("", []) if asked.dimension == "year" else [])
+        same = self._same(asked)
         equal = next((one for one in same if one.exact and one.low == asked.low), None)
         if equal is not None:
             if equal.text.lower() != asked.text.lower():

@@ -22,13 +22,13 @@ import dataclasses
 import enum
 import json
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from lisax.errors import DataError, LisaxError
+from lisax.errors import DataError
 from lisax.files.reading import get_field, get_strings
-from lisax.formats.budget import CountTokens, fits, join, shorten, squeeze
+from lisax.formats.budget import Budget, first_words, join, squeeze
+from lisax.formats.examples import label_of
 from lisax.formats.format import OPERATION, RELEVANCE, Format, PairTexts, Text
-from lisax.formats.presets import PAPER, Preset
+from lisax.formats.presets import Preset
 from lisax.records import Operation
 
 
@@ -107,17 +107,10 @@ class OperationExample(_OfOneUnit):
     def from_row(cls, row: dict, *, path=None, line: int | None = None) -> OperationExample:
         """The example of a JSON object; DataError names the field at fault."""
         where = {"path": path, "line": line}
-        header, label = get_strings(row, "header", **where), row.get("label")
-        if label is not None and label not in tuple(Operation):
-            raise DataError(
-                f"expected null or one of {', '.join(Operation)}, found {json.dumps(label)[:80]}",
-                field="label",
-                **where,
-            )
         return cls(
             *(get_field(row, field, str, **where) for field in ("claim_id", "claim", "unit_id")),
-            header,
-            None if label is None else Operation(label),
+            get_strings(row, "header", **where),
+            label_of(row, Operation, **where),
         )
 
 
@@ -126,88 +119,35 @@ BETWEEN, BETWEEN_IN_PAIRS = " | ", " * "  # cells
 Body = Callable[[int, int | None], str]  # (how many cells, how many words of each; None: all) -> their text
 
 
-def encode_part(
-    question: str,
-    kind: PartKind,
-    header: Sequence[str],
-    cells: Sequence[str],
-    *,
-    preset: Preset = PAPER,
-    max_tokens: int | None = None,
-    count_tokens: CountTokens,
-) -> str:
-    """The input for a question and a part of a table, at most `max_tokens` tokens with the special ones.
-
-    `header` holds the name of every cell of a row, or the one name of a column. An input that is too long is cut by
-    words: all cells to the same number, the most that fits; where not even one word of each fits, cells are dropped
-    from the end; then the header name that is left is cut. The question is cut last and the closing word stays. Raises
-    LisaxError if the names do not fit the cells, or the empty template does not fit `max_tokens`.
-    """
-    body, present = _body(kind, header, cells, BETWEEN)
-    return _fitting(squeeze(question), kind, body, present, preset, max_tokens, count_tokens)
-
-
-def _body(kind: PartKind, header: Sequence[str], cells: Sequence[str], between: str) -> tuple[Body, list[str]]:
+def _body(example: PartExample, between: str) -> tuple[Body, list[str]]:
     """A function that gives the text of a part's first cells, each cut to a number of words; and the cells with
     text."""
-    if len(header) != (len(cells) if kind == PartKind.ROW else 1):
-        raise LisaxError(f"a {kind} of {len(cells)} cells cannot have {len(header)} header names")
-    names = [squeeze(name) for name in header]
-    present = [(i, value) for i, value in enumerate(map(squeeze, cells)) if value]
+    names = [squeeze(name) for name in example.header]
+    present = [(i, value) for i, value in enumerate(map(squeeze, example.cells)) if value]
 
     def body(count: int, words: int | None) -> str:
-        kept = [(i, _start(value, words)) for i, value in present[:count]]
-        if kind == PartKind.ROW:
+        kept = [(i, first_words(value, words)) for i, value in present[:count]]
+        if example.kind == PartKind.ROW:
             return between.join(join(names[i], ":", value) for i, value in kept)
         return between.join(text for text in (names[0], *(value for _, value in kept)) if text)
 
     return body, [value for _, value in present]
 
 
-def encode_header(
-    question: str,
-    header: Sequence[str],
-    *,
-    preset: Preset = PAPER,
-    max_tokens: int | None = None,
-    count_tokens: CountTokens,
-) -> str:
-    """The input for a question and the names of a table's columns; it is cut as `encode_part` cuts cells.
+def _fitting(question: str, kind: str, body: Body, present: Sequence[str], preset: Preset, budget: Budget) -> str:
+    """The input whose `body` has the most of the `present` texts that fits.
 
-    Raises LisaxError where the empty template does not fit `max_tokens`.
+    An input that is too long is cut by words: all texts to the same number, the most that fits; where not even one word
+    of each fits, texts are dropped from the end; then the header name that is left is cut. The question is cut last and
+    the closing word stays. Raises LisaxError if not even the empty template fits.
     """
-    names = [name for name in map(squeeze, header) if name]
-    return _fitting(
-        squeeze(question),
-        HEADER,
-        lambda count, words: BETWEEN.join(_start(name, words) for name in names[:count]),
-        names,
-        preset,
-        max_tokens,
-        count_tokens,
-    )
-
-
-def _start(value: str, words: int | None) -> str:
-    return value if words is None else " ".join(value.split(" ", words)[:words])
-
-
-def _fitting(
-    question: str,
-    kind: str,
-    body: Body,
-    present: Sequence[str],
-    preset: Preset,
-    max_tokens: int | None,
-    count_tokens: CountTokens,
-) -> str:
-    """The input whose `body` has the most of the `present` texts that fits."""
+    question = squeeze(question)
 
     def render(document: str, query: str, _entities: int = 0) -> str:
         return join(preset.claim_slot, query, f"{kind}:", document, preset.label_closing)
 
     def too_long(count: int, words: int | None) -> bool:
-        return not fits(render(body(count, words), question), max_tokens, count_tokens)
+        return not budget.fits(render(body(count, words), question))
 
     if not too_long(len(present), None):
         return render(body(len(present), None), question)
@@ -219,21 +159,26 @@ def _fitting(
     count = bisect.bisect_left(range(1, len(present)), True, key=lambda count: too_long(count, 1))
     if count > 0:
         return render(body(count, 1), question)
-    return shorten(render, body(1, 1), question, 0, max_tokens=max_tokens, count_tokens=count_tokens)
+    return budget.shorten(render, body(1, 1), question)
 
 
-def _part(example: PartExample, *, preset: Preset, **budget: Any) -> list[Text]:
-    inputs = encode_part(example.claim, example.kind, example.header, example.cells, preset=preset, **budget)
+def _part(example: PartExample, preset: Preset, budget: Budget) -> list[Text]:
+    inputs = _fitting(example.claim, example.kind, *_body(example, BETWEEN), preset, budget)
     return [Text(inputs, preset.target(example.label))]
 
 
-def _part_pair(example: PartExample, *, preset: Preset) -> PairTexts:
-    body, present = _body(example.kind, example.header, example.cells, BETWEEN_IN_PAIRS)
+def _part_pair(example: PartExample, preset: Preset) -> PairTexts:
+    body, present = _body(example, BETWEEN_IN_PAIRS)
     return PairTexts(squeeze(example.claim), body(len(present), None))
 
 
-def _operation(example: OperationExample, *, preset: Preset, **budget: Any) -> list[Text]:
-    return [Text(encode_header(example.claim, example.header, preset=preset, **budget), preset.target(example.label))]
+def _operation(example: OperationExample, preset: Preset, budget: Budget) -> list[Text]:
+    names = [name for name in map(squeeze, example.header) if name]
+
+    def body(count: int, words: int | None) -> str:
+        return BETWEEN.join(first_words(name, words) for name in names[:count])
+
+    return [Text(_fitting(example.claim, HEADER, body, names, preset, budget), preset.target(example.label))]
 
 
 TABLE_PARTS = Format("table_parts", PartExample, _part, RELEVANCE, pairs=_part_pair)

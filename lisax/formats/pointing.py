@@ -13,12 +13,11 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from lisax.errors import DataError
 from lisax.files.reading import get_field
-from lisax.formats.budget import squeeze
-from lisax.formats.examples import Passage, verdict_of
+from lisax.formats.budget import Budget, squeeze
+from lisax.formats.examples import Passage, label_of
 from lisax.formats.format import POINTERS, Format, PairTexts, Text
 from lisax.formats.labelling import encode_pointwise
 from lisax.formats.presets import Preset
@@ -75,7 +74,7 @@ class PointerExample:
                     **where,
                 )
             candidates.append(Passage(candidate["id"], candidate["title"], candidate["text"]))
-        label = verdict_of(row, **where)
+        label = label_of(row, Label, **where)
         sets = get_field(row, "sets", list, **where)
         for i, places in enumerate(sets):
             if (
@@ -111,26 +110,22 @@ def pointer_targets(
     return rows
 
 
-def _titles(example: PointerExample, **budget: Any) -> list[Text]:
-    return [Text(encode_ranking(example.claim, page.title, **budget)) for page in example.candidates]
+def _titles(example: PointerExample, preset: Preset, budget: Budget) -> list[Text]:
+    titles = (Passage(page.id, "", page.title) for page in example.candidates)
+    return [Text(encode_ranking(example.claim, title, preset, budget)) for title in titles]
 
 
-def _sentences(example: PointerExample, **budget: Any) -> list[Text]:
-    return [
-        Text(encode_pointwise(example.claim, sentence.text, sentence.title, **budget))
-        for sentence in example.candidates
-    ]
+def _sentences(example: PointerExample, preset: Preset, budget: Budget) -> list[Text]:
+    return [Text(encode_pointwise(example.claim, sentence, preset, budget)) for sentence in example.candidates]
 
 
-def _title_pairs(example: PointerExample, *, preset: Preset) -> list[PairTexts]:
+def _title_pairs(example: PointerExample, preset: Preset) -> list[PairTexts]:
     return [PairTexts(squeeze(example.claim), squeeze(page.title)) for page in example.candidates]
 
 
-def _sentence_pairs(example: PointerExample, *, preset: Preset) -> list[PairTexts]:
-    return [
-        PairTexts(squeeze(example.claim), titled(sentence.title, sentence.text, preset))
-        for sentence in example.candidates
-    ]
+def _sentence_pairs(example: PointerExample, preset: Preset) -> list[PairTexts]:
+    claim = squeeze(example.claim)
+    return [PairTexts(claim, titled(one.title, one.text, preset)) for one in example.candidates]
 
 
 POINT_DOCUMENTS = Format(

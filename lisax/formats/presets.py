@@ -43,12 +43,8 @@ class Preset:
     def with_initials(self) -> Preset:
         """This preset with each target word cut to its first letter that no word before it has: one piece each in a
         byte vocabulary."""
-        return dataclasses.replace(
-            self,
-            label_words=_initials(self.label_words),
-            ranking_words=_initials(self.ranking_words),
-            operation_words=_initials(self.operation_words),
-        )
+        fields = ("label_words", "ranking_words", "operation_words")
+        return dataclasses.replace(self, **{field: _initials(getattr(self, field)) for field in fields})
 
 
 def _initials(words: Sequence[str]) -> tuple[str, ...]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from lisax.errors import LisaxError
-from lisax.formats.budget import squeeze
+from lisax.formats.budget import greatest, squeeze
 from lisax.formats.vocabulary import EOS_ID, Vocabulary
 
 SLOTS = ("claim", "text", "other")
@@ -68,11 +68,11 @@ class Prompt:
         none = ("",) * len(texts)
         if fits(claim, none):
             longest = max(map(len, texts))
-            length = _most(longest, lambda length: fits(claim, [start_of(text, length) for text in texts]))
+            length = greatest(longest, lambda length: fits(claim, [start_of(text, length) for text in texts]))
             return encoded(claim, [start_of(text, length) for text in texts])
         if not fits("", none):
             raise LisaxError(f"{max_tokens} tokens do not hold even the empty prompt {self.template!r}: give more")
-        return encoded(start_of(claim, _most(len(claim), lambda length: fits(start_of(claim, length), none))), none)
+        return encoded(start_of(claim, greatest(len(claim), lambda length: fits(start_of(claim, length), none))), none)
 
     def _filled(self, template: str, claim: str, texts: Sequence[str]) -> str:
         values = dict(zip(SLOTS, (claim, *texts), strict=False))
@@ -87,15 +87,6 @@ def start_of(text: str, length: int) -> str:
         return text
     space = text.rfind(" ", max(0, length - NEAR), length + 1)
     return text[: length if space < 0 else space]
-
-
-def _most(limit: int, accepts: Callable[[int], bool]) -> int:
-    """The greatest number below `limit` that is accepted; 0 is."""
-    low, high = 0, limit
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if accepts(middle) else (low, middle)
-    return low
 
 
 PROMPTS = {

@@ -6,13 +6,12 @@ Query: {q} Document: {title} . {sentence} Entity1: {e1} … EntityJ: {eJ} Releva
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from lisax.errors import LisaxError
-from lisax.formats.budget import CountTokens, join, shorten, squeeze
+from lisax.formats.budget import Budget, join, squeeze
 from lisax.formats.examples import Example, Passage
 from lisax.formats.format import RELEVANCE, Format, PairTexts, Text
-from lisax.formats.presets import PAPER, Preset
+from lisax.formats.presets import Preset
 
 CLOSING = "Relevant:"
 
@@ -23,20 +22,11 @@ def titled(title: str, sentence: str, preset: Preset) -> str:
     return squeeze(f"{title}{preset.title_separator}{sentence}") if title else sentence
 
 
-def encode_ranking(
-    query: str,
-    sentence_text: str,
-    title: str = "",
-    entities: Sequence[str] = (),
-    *,
-    preset: Preset = PAPER,
-    max_tokens: int | None = None,
-    count_tokens: CountTokens,
-) -> str:
-    """The ranking input, at most `max_tokens` tokens with the special ones, ending in `Relevant:`.
+def encode_ranking(query: str, sentence: Passage, preset: Preset, budget: Budget, entities: Sequence[str] = ()) -> str:
+    """The ranking input, ending in `Relevant:`.
 
-    The document (title and sentence) is shortened, never the query or the entities, but for the last
-    resorts of `budget.shorten`.
+    The document (title and sentence) is shortened, never the query or the entities, but for the last resorts of
+    `Budget.shorten`.
     """
     names = [name for name in map(squeeze, entities) if name]
 
@@ -44,14 +34,7 @@ def encode_ranking(
         named = (f"Entity{i}: {name}" for i, name in enumerate(names[:entities], start=1))
         return join("Query:", query, "Document:", document, *named, CLOSING)
 
-    return shorten(
-        render,
-        titled(title, sentence_text, preset),
-        squeeze(query),
-        len(names),
-        max_tokens=max_tokens,
-        count_tokens=count_tokens,
-    )
+    return budget.shorten(render, titled(sentence.title, sentence.text, preset), squeeze(query), len(names))
 
 
 def only_sentence(example: Example, of: Format) -> Passage:
@@ -63,26 +46,24 @@ def only_sentence(example: Example, of: Format) -> Passage:
     return example.sentences[0]
 
 
-def _rank(example: Example, *, preset: Preset, **budget: Any) -> list[Text]:
-    sentence = only_sentence(example, RANK)
-    inputs = encode_ranking(example.claim, sentence.text, sentence.title, preset=preset, **budget)
+def _rank(example: Example, preset: Preset, budget: Budget) -> list[Text]:
+    inputs = encode_ranking(example.claim, only_sentence(example, RANK), preset, budget)
     return [Text(inputs, preset.target(example.label))]
 
 
-def _rank_entities(example: Example, *, preset: Preset, **budget: Any) -> list[Text]:
-    sentence = only_sentence(example, RANK_ENTITIES)
-    inputs = encode_ranking(example.claim, sentence.text, sentence.title, example.entities, preset=preset, **budget)
+def _rank_entities(example: Example, preset: Preset, budget: Budget) -> list[Text]:
+    inputs = encode_ranking(example.claim, only_sentence(example, RANK_ENTITIES), preset, budget, example.entities)
     return [Text(inputs, preset.target(example.label))]
 
 
-def _rank_pair(example: Example, *, preset: Preset) -> PairTexts:
+def _rank_pair(example: Example, preset: Preset) -> PairTexts:
     sentence = only_sentence(example, RANK)
     return PairTexts(squeeze(example.claim), titled(sentence.title, sentence.text, preset))
 
 
-def _rank_entities_pair(example: Example, *, preset: Preset) -> PairTexts:
+def _rank_entities_pair(example: Example, preset: Preset) -> PairTexts:
     """The entities follow their claim."""
-    claim, document = _rank_pair(example, preset=preset)
+    claim, document = _rank_pair(example, preset)
     names = [name for name in map(squeeze, example.entities) if name]
     return PairTexts(join(claim, *(f"Entity{i}: {name}" for i, name in enumerate(names, start=1))), document)
 

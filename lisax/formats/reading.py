@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lisax.errors import DataError, LisaxError
 from lisax.files.reading import get_field
-from lisax.formats.budget import CountTokens, fits, longest_start, squeeze
+from lisax.formats.budget import Budget, CountTokens, longest_start, squeeze
 from lisax.formats.format import SPANS, VECTORS, WRITTEN, Format
 from lisax.formats.presets import Preset
 
@@ -71,12 +71,12 @@ class ReadingText(NamedTuple):
 
 
 def encode_question(question: str, *, max_tokens: int | None, count_tokens: CountTokens) -> str:
-    return _shortened(squeeze(question), "", max_tokens, count_tokens)
+    return _shortened(squeeze(question), "", Budget(count_tokens, max_tokens))
 
 
 def encode_passage(title: str, text: str, *, max_tokens: int | None, count_tokens: CountTokens) -> str:
     before = f"{squeeze(title)} . " if title else ""
-    return _shortened(text, before, max_tokens, count_tokens)
+    return _shortened(text, before, Budget(count_tokens, max_tokens))
 
 
 def encode_reading(
@@ -84,17 +84,17 @@ def encode_reading(
 ) -> ReadingText:
     """The text of a question with one of its passages; at most `max_tokens` tokens, special ones among them."""
     before = f"question: {squeeze(question)} title: {squeeze(title)} context: "
-    return ReadingText(_shortened(text, before, max_tokens, count_tokens), len(before))
+    return ReadingText(_shortened(text, before, Budget(count_tokens, max_tokens)), len(before))
 
 
-def _shortened(text: str, before: str, max_tokens: int | None, count_tokens: CountTokens) -> str:
+def _shortened(text: str, before: str, budget: Budget) -> str:
     """`before` and the longest start of `text` that fits; if even `before` does not, its longest start."""
-    kept = longest_start(text, lambda start: fits(before + start, max_tokens, count_tokens))
+    kept = longest_start(text, lambda start: budget.fits(before + start))
     if kept is not None:
         return before + kept
-    kept = longest_start(before, lambda start: fits(start, max_tokens, count_tokens))
+    kept = longest_start(before, budget.fits)
     if kept is None:
-        raise LisaxError(f"{max_tokens} tokens do not hold even an empty text: give `inputs` a greater length")
+        raise LisaxError(f"{budget.tokens} tokens do not hold even an empty text: give `inputs` a greater length")
     return kept
 
 
@@ -124,22 +124,23 @@ class Places(NamedTuple):
         return inside[0], inside[-1]
 
 
-def _question_and_passages(
-    example: QuestionExample, *, preset: Preset, max_tokens: int | None, count_tokens: CountTokens
-) -> list[str]:
-    """A passage has `max_tokens` tokens, the question half of that."""
-    room = None if max_tokens is None else max_tokens // 2
+def _question_and_passages(example: QuestionExample, preset: Preset, budget: Budget) -> list[str]:
+    """A passage has the budget's tokens, the question half of them."""
+    half = None if budget.tokens is None else budget.tokens // 2
     return [
-        encode_question(example.question, max_tokens=room, count_tokens=count_tokens),
+        encode_question(example.question, max_tokens=half, count_tokens=budget.count),
         *(
-            encode_passage(view.title, view.text, max_tokens=max_tokens, count_tokens=count_tokens)
+            encode_passage(view.title, view.text, max_tokens=budget.tokens, count_tokens=budget.count)
             for view in example.passages
         ),
     ]
 
 
-def _question_with_each_passage(example: QuestionExample, *, preset: Preset, **budget: Any) -> list[ReadingText]:
-    return [encode_reading(example.question, view.title, view.text, **budget) for view in example.passages]
+def _question_with_each_passage(example: QuestionExample, preset: Preset, budget: Budget) -> list[ReadingText]:
+    return [
+        encode_reading(example.question, view.title, view.text, max_tokens=budget.tokens, count_tokens=budget.count)
+        for view in example.passages
+    ]
 
 
 RETRIEVE = Format("retrieve", QuestionExample, _question_and_passages, VECTORS, each="passage")

@@ -80,13 +80,14 @@ def values_of_one_subject(table: Rows) -> Sequence[tuple[str, str]] | None:
 def _rows(table: Rows) -> list[str]:
     summed = totals(table)
     columns = [[squeeze(row[j]) for row in table.rows] for j in range(len(table.header))]
+    compared = (tuple("" if i in summed else cell for i, cell in enumerate(cells)) for cells in columns)
     marks = [
-        [""] * len(cells) if is_dated(name, cells) else _marks(cells, summed)
-        for name, cells in zip(table.header, columns, strict=True)
+        {} if is_dated(name, cells) else _extremes(others)
+        for name, cells, others in zip(table.header, columns, compared, strict=True)
     ]
     return [
         " ; ".join(
-            _said(name, cell) + marked[i]
+            _said(name, cell) + (f" , the {marked[i]}" if i in marked else "")
             for name, cell, marked in zip(table.header, row, marks, strict=True)
             if squeeze(cell)
         )
@@ -142,28 +143,20 @@ class _Column:
             self.since, self.rows = plus(self.since), plus(self.rows)
 
 
-def _marks(cells: Sequence[str], totals: frozenset[int]) -> list[str]:
-    """Remarks on each cell of a column, added to its value. The rows `totals` are not compared with the others."""
-    marks = [""] * len(cells)
-    for i, mark in _extremes(tuple("" if i in totals else cell for i, cell in enumerate(cells))):
-        marks[i] = f" , the {mark}"
-    return marks
-
-
 @functools.lru_cache(maxsize=1 << 12)
-def _extremes(cells: tuple[str, ...]) -> list[tuple[int, str]]:
-    """(row, mark) of the highest and lowest values of a column of at least three quantities that can be compared."""
+def _extremes(cells: tuple[str, ...]) -> dict[int, str]:
+    """Row -> mark of the highest and lowest values of a column of at least three quantities that can be compared."""
     shown = [cell for cell in cells if cell]
     if len(shown) < 3 or not all(map(_DIGIT.search, shown)) or all(map(_YEAR.fullmatch, shown)):
-        return []
+        return {}
     values = [value for value in column(cells) if value is not None]
     if len(values) < len(shown) or not comparable(values) or any(one.kind is Kind.ORDINAL for one in values):
-        return []
+        return {}
     numbers = [value.value for value in values]
     # A value that many rows share marks none of them.
     extremes = {end: mark for end, mark in ((min(numbers), LOWEST), (max(numbers), HIGHEST)) if numbers.count(end) < 3}
     places = (i for i, cell in enumerate(cells) if cell)
-    return [(i, extremes[number]) for i, number in zip(places, numbers) if number in extremes]
+    return {i: extremes[number] for i, number in zip(places, numbers) if number in extremes}
 
 
 def is_dated(name: str, cells: Sequence[str]) -> bool:

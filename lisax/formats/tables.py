@@ -23,14 +23,14 @@ import enum
 import heapq
 import json
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lisax.errors import DataError
 from lisax.files.reading import get_field
-from lisax.formats.budget import CountTokens, fits, join, shorten, squeeze
-from lisax.formats.examples import shares_taught, verdict_of
+from lisax.formats.budget import Budget, CountTokens, first_words, join, squeeze
+from lisax.formats.examples import label_of, shares_taught
 from lisax.formats.format import TABLE_CLASSES, VERDICT, Format, PairTexts, Text
-from lisax.formats.presets import PAPER, Preset
+from lisax.formats.presets import Preset
 from lisax.formats.ranking import titled
 from lisax.formats.table_facts import facts
 from lisax.formats.table_records import records, values_of_one_subject
@@ -108,7 +108,7 @@ class TableExample:
             TableView.from_row(table, field=f"tables[{i}]", **where)
             for i, table in enumerate(get_field(row, "tables", list, **where))
         )
-        label = verdict_of(row, **where)
+        label = label_of(row, Label, **where)
         gold = get_field(row, "gold", list, **where)
         if not all(isinstance(value, bool) for value in gold) or len(gold) != len(tables):
             raise DataError(
@@ -174,39 +174,14 @@ def header_text(header: Sequence[str]) -> str:
     return squeeze(f"header is : {' ; '.join(header)} .") if header else ""
 
 
-def encode_table(
-    claim: str, table: TableView, *, preset: Preset = PAPER, max_tokens: int | None = None, count_tokens: CountTokens
+def _encode(
+    claim: str, tables: Sequence[TableView], markers: Sequence[str], preset: Preset, budget: Budget
 ) -> TableText:
-    """The input for a claim and one table, at most `max_tokens` tokens with the special ones."""
-    return _encode(claim, [table], ["table:"], preset, max_tokens, count_tokens)
-
-
-def encode_tables(
-    claim: str,
-    tables: Sequence[TableView],
-    *,
-    preset: Preset = PAPER,
-    max_tokens: int | None = None,
-    count_tokens: CountTokens,
-) -> TableText:
-    """The input for a claim and its tables, best first, at most `max_tokens` tokens with the special ones.
+    """The input for a claim and its tables, best first, each behind its marker.
 
     Tables share the budget evenly: the next row always goes to the table that has the fewest tokens so far,
-    so the tokens that a small table leaves are the others'. One table is written as the first of a list, so that a
-    model reads one as it reads many.
+    so the tokens that a small table leaves are the others'.
     """
-    markers = [f"table{i}:" for i in range(1, len(tables) + 1)]
-    return _encode(claim, tables, markers, preset, max_tokens, count_tokens)
-
-
-def _encode(
-    claim: str,
-    tables: Sequence[TableView],
-    markers: Sequence[str],
-    preset: Preset,
-    max_tokens: int | None,
-    count_tokens: CountTokens,
-) -> TableText:
     claim, captions = squeeze(claim), [squeeze(table.caption) for table in tables]
     headers = [header_text(table.header) for table in tables]
     sizes = [len(table.rows) for table in tables]
@@ -218,18 +193,18 @@ def _encode(
         )
         return join(preset.claim_slot, claim, *parts, preset.label_closing)
 
-    if max_tokens is None:
+    if budget.tokens is None:
         rows = [[row_text(i, table.header, row) for i, row in enumerate(table.rows, start=1)] for table in tables]
     else:
-        room = max_tokens - count_tokens(render(claim, captions, headers))
+        room = budget.tokens - budget.count(render(claim, captions, headers))
         if room < 0:
-            return TableText(_without_rows(render, claim, captions, headers, max_tokens, count_tokens), tuple(sizes))
-        rows = _rows_that_fit(tables, headers, room, count_tokens)
+            return TableText(_without_rows(render, claim, captions, headers, budget), tuple(sizes))
+        rows = _rows_that_fit(tables, headers, room, budget.count)
     while True:
         text = render(claim, captions, [" ".join(kept) or header for kept, header in zip(rows, headers)])
         # Row by row, tokens are counted on the assumption that counts add up over words. Where a vocabulary
         # breaks that by a piece, the longest list gives a row back; without rows the text is known to fit.
-        if fits(text, max_tokens, count_tokens) or not any(rows):
+        if budget.fits(text) or not any(rows):
             return TableText(text, tuple(size - len(kept) for size, kept in zip(sizes, rows)))
         max(rows, key=len).pop()
 
@@ -262,46 +237,38 @@ def _without_rows(
     claim: str,
     captions: Sequence[str],
     headers: Sequence[str],
-    max_tokens: int,
-    count_tokens: CountTokens,
+    budget: Budget,
 ) -> str:
     """Where not even the headers fit: captions are cut, then headers, each to the same number of words; the claim
     is cut last."""
     nothing = [""] * len(captions)
     for texts, cut in (
-        (captions, lambda words: render(claim, _first_words(captions, words), headers)),
-        (headers, lambda words: render(claim, nothing, _first_words(headers, words))),
+        (captions, lambda words: render(claim, [first_words(text, words) for text in captions], headers)),
+        (headers, lambda words: render(claim, nothing, [first_words(text, words) for text in headers])),
     ):
         longest = max((len(text.split()) for text in texts), default=0)
-        too_long = bisect.bisect_left(
-            range(longest + 1), True, key=lambda words: not fits(cut(words), max_tokens, count_tokens)
-        )
+        too_long = bisect.bisect_left(range(longest + 1), True, key=lambda words: not budget.fits(cut(words)))
         if too_long > 0:
             return cut(too_long - 1)
-    return shorten(
-        lambda document, query, entities: render(query, nothing, nothing),
-        "",
-        claim,
-        0,
-        max_tokens=max_tokens,
-        count_tokens=count_tokens,
-    )
+    return budget.shorten(lambda _, query, entities: render(query, nothing, nothing), "", claim)
 
 
-def _first_words(texts: Sequence[str], words: int) -> list[str]:
-    return [" ".join(text.split(" ", words)[:words]) for text in texts]
-
-
-def _tables(example: TableExample, *, preset: Preset, **budget: Any) -> list[Text]:
-    text = encode_tables(example.claim, example.tables, preset=preset, **budget)
+def _tables(example: TableExample, preset: Preset, budget: Budget) -> list[Text]:
+    """All tables in one input. One table is written as the first of a list, so that a model reads one as it reads many."""
+    markers = [f"table{i}:" for i in range(1, len(example.tables) + 1)]
+    text = _encode(example.claim, example.tables, markers, preset, budget)
     return [Text(text.inputs, preset.target(example.label), sum(text.dropped))]
 
 
-def _tables_pair(example: TableExample, *, preset: Preset) -> PairTexts:
-    return PairTexts(squeeze(example.claim), join(*(pair.second for pair in _pair_of_each(example, preset=preset))))
+def _each_table(example: TableExample, preset: Preset, budget: Budget) -> list[TableText]:
+    return [_encode(example.claim, [table], ["table:"], preset, budget) for table in example.tables]
 
 
-def _pair_of_each(example: TableExample, *, preset: Preset) -> list[PairTexts]:
+def _tables_pair(example: TableExample, preset: Preset) -> PairTexts:
+    return PairTexts(squeeze(example.claim), join(*(pair.second for pair in _pair_of_each(example, preset))))
+
+
+def _pair_of_each(example: TableExample, preset: Preset) -> list[PairTexts]:
     claim = squeeze(example.claim)
     return [PairTexts(claim, titled(table.caption, text_of(claim, table), preset)) for table in example.tables]
 
@@ -311,10 +278,6 @@ def text_of(claim: str, table: TableView) -> str:
     describes one subject."""
     size = [f"{len(table.rows)} rows"] if table.rows and values_of_one_subject(table) is None else []
     return " ".join(f"{said} ." for said in (*size, *facts(claim, table), *records(claim, table)))
-
-
-def _each_table(example: TableExample, **budget: Any) -> list[TableText]:
-    return [encode_table(example.claim, table, **budget) for table in example.tables]
 
 
 TABLES = Format("tables", TableExample, _tables, VERDICT, depth="tables", pairs=_tables_pair)

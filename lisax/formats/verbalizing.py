@@ -17,8 +17,9 @@ from typing import Any
 
 from lisax.errors import DataError, LisaxError
 from lisax.files.reading import get_field
-from lisax.formats.budget import longest_start, squeeze
+from lisax.formats.budget import Budget, longest_start, squeeze
 from lisax.formats.format import SENTENCES, Format
+from lisax.formats.presets import Preset
 from lisax.formats.triples import Triples
 from lisax.text.folding import fold
 
@@ -138,7 +139,7 @@ def verbalizing_card(preset: str, max_tokens: int, target_tokens: int, vocabular
     }
 
 
-def _in_ids(example: VerbalExample, **budget: Any) -> list[str]:
+def _in_ids(example: VerbalExample, preset: Preset, budget: Budget) -> list[str]:
     raise LisaxError("the format 'verbalize' is written in ids, because its markers are not text: see `Encoder`")
 
 

@@ -14,7 +14,7 @@ import os
 import re
 import string
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -146,11 +146,9 @@ class SentencePieceVocabulary:
 
     @cached_property
     def digest(self) -> str:
-        """sha256 of the model file, in hexadecimal."""
         return hashlib.sha256(self._bytes).hexdigest()
 
     def encode(self, text: str) -> list[int]:
-        """Piece ids, without EOS. Of this and the others: a text with half of a surrogate pair is a LisaxError."""
         return self._processor.EncodeAsIds(check_text(text))
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
@@ -165,7 +163,6 @@ class SentencePieceVocabulary:
         return [[*ids, EOS_ID] for ids in self.encode_batch(texts)]
 
     def count(self, text: str) -> int:
-        """Number of pieces, and EOS."""
         return len(self.encode(text)) + 1
 
     def encode_with_places(self, text: str) -> tuple[list[int], Places]:
@@ -197,9 +194,6 @@ class SentencePieceVocabulary:
         return " ".join(part for part in parts if part)
 
     def piece_id(self, word: str) -> int:
-        """The id of a word that is one piece; LisaxError naming it otherwise."""
-        from lisax.formats.label_words import single_pieces
-
         return single_pieces([word], self.encode)[0]
 
     def id_of(self, piece: str) -> int:
@@ -215,6 +209,29 @@ class SentencePieceVocabulary:
         if not 0 <= n < self.extra_ids:
             raise LisaxError(f"the vocabulary has {self.extra_ids} sentinels, there is no <extra_id_{n}>")
         return self.size - 1 - n
+
+
+def single_pieces(words: Sequence[str], encode: Callable[[str], Sequence[int]]) -> tuple[int, ...]:
+    """The id of each word under `encode` (text -> ids without EOS). Label words are read from the logits of one decoder
+    step, so each must be one piece of the vocabulary.
+
+    Raises LisaxError naming the word that is not one piece or that shares its piece with another.
+    """
+    owners: dict[int, str] = {}
+    for word in words:
+        ids = list(encode(word))
+        if len(ids) != 1:
+            raise LisaxError(
+                f"the label word '{word}' is {len(ids)} pieces of the vocabulary and must be one; "
+                "choose another word, or train the vocabulary with it among `required_words`"
+            )
+        # 2 is UNK in every vocabulary of T5's conventions: a word the vocabulary does not know.
+        if ids[0] <= 2:
+            raise LisaxError(f"the label word '{word}' is not in the vocabulary")
+        if ids[0] in owners:
+            raise LisaxError(f"the label words '{owners[ids[0]]}' and '{word}' are the same piece of the vocabulary")
+        owners[ids[0]] = word
+    return tuple(owners)
 
 
 def own_sentinels(processor: Any) -> int:

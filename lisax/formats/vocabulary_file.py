@@ -104,7 +104,6 @@ class TokenizerVocabulary:
 
     @functools.cached_property
     def digest(self) -> str:
-        """sha256 of the file, in hexadecimal."""
         return hashlib.sha256(self._bytes).hexdigest()
 
     @functools.cached_property

@@ -16,7 +16,7 @@ import numpy as np
 
 from lisax.errors import LisaxError
 from lisax.formats.budget import squeeze
-from lisax.formats.parts import TABLE_PARTS, PartExample, PartKind, encode_part
+from lisax.formats.parts import TABLE_PARTS, PartExample, PartKind
 from lisax.predict.model import Model
 from lisax.records import Table
 from lisax.sampling.part_examples import parts_of
@@ -88,15 +88,9 @@ class PartScorer:
         return made
 
     def _text(self, example: PartExample, question: str = "", max_tokens: int | None = None) -> str:
-        return encode_part(
-            question,
-            example.kind,
-            example.header,
-            example.cells,
-            preset=self.model.preset,
-            max_tokens=max_tokens,
-            count_tokens=self.model.vocabulary.count,
-        )
+        asked = dataclasses.replace(example, claim=question)
+        preset, count = self.model.preset, self.model.vocabulary.count
+        return TABLE_PARTS.encode(asked, preset=preset, max_tokens=max_tokens, count_tokens=count).inputs
 
     def _inputs(self, question: str, parts: Sequence[_Part]) -> list[np.ndarray]:
         asked = np.array(self.model.vocabulary.encode(" ".join(question.split())), np.int32)

@@ -72,20 +72,18 @@ def ordinal(words: Sequence[str], at: int) -> tuple[int, int] | None:
 
 
 def spoken_year(words: Sequence[str], at: int) -> tuple[int, int] | None:
-    """(year, position after it) of a year in two halves: `nineteen eighty-four`, `twenty ten`, `two thousand
-    and five`."""
+    """(year, position after it) of a year in words: `nineteen eighty-four`, `twenty ten`, `two thousand and five`."""
     if at < len(words) and words[at].isdecimal():
         return None
     found = cardinal(words, at)
-    if found is None:
-        return None
-    number, after = found
-    if 1000 <= number < 2200:
-        return found
-    rest = below_hundred(words, after) if 10 <= number <= 21 else None
-    if rest is None or rest[0] < 10:
-        return None
-    return 100 * number + rest[0], rest[1]
+    return found if found is not None and 1000 <= found[0] < 2200 else year_in_halves(words, at)
+
+
+def year_in_halves(words: Sequence[str], at: int) -> tuple[int, int] | None:
+    """(year, position after it) of `nineteen eighty-four`."""
+    first = below_hundred(words, at)
+    second = below_hundred(words, first[1]) if first and 10 <= first[0] <= 21 else None
+    return (100 * first[0] + second[0], second[1]) if second and second[0] >= 10 else None
 
 
 def number_words(number: int) -> str:

@@ -22,8 +22,7 @@ from fractions import Fraction
 from lisax.text import units
 from lisax.text.dates import MONTH_NUMBERS, YEAR
 from lisax.text.digits import LONGEST, PLAIN, decimal_comma, decimal_point
-from lisax.text.quantity import Kind, Quantity, Relation, comparable
-from lisax.text.quantity_reader import THREE_DECIMALS, Reader, Reading
+from lisax.text.quantity_reader import THREE_DECIMALS, Kind, Quantity, Reader, Reading, Relation
 
 __all__ = ["Kind", "Quantity", "Relation", "column", "comparable", "find", "whole"]
 
@@ -47,12 +46,13 @@ _MILLIONS = re.compile(r"\d ?(?:k|K|M|mn|bn)$")
 _SCORE = re.compile(r"\d{1,3} ?[-/] ?\d{1,3}")
 _TIED = re.compile(r"(?:=|T-?)(?=\d)|(?<=\d)(?:=|T)$")
 _BLANKS = " \xa0"
+_REMARK = 3  # letters; a shorter word after a number is a remark (`7.58 pb`) and counts nothing
 
 
-def find(text: str, *, comma: bool | None = None) -> list[Quantity]:
-    """The quantities of a text, from left to right. `comma`: a comma separates decimals; None: as the text shows."""
+def find(text: str) -> list[Quantity]:
+    """The quantities of a text, from left to right."""
     plain = text.translate(PLAIN)
-    return Reader(plain, Reading(decimal_comma([plain]) if comma is None else comma)).quantities()
+    return Reader(plain, Reading(decimal_comma([plain]))).quantities()
 
 
 @functools.lru_cache(maxsize=1 << 16)
@@ -148,6 +148,22 @@ def column(cells: Sequence[str], *, comma: bool = False) -> list[Quantity | None
         places = [whole(rank) if rank else one for one, rank in zip(found, ranks)]
         found = [place and dataclasses.replace(place, kind=Kind.ORDINAL) for place in places]
     return _in_one_unit(found)
+
+
+def comparable(quantities: Sequence[Quantity]) -> bool:
+    """Whether the values have one dimension and count the same, no range and no named rank (`14th century`) among
+    numbers. Unknown units (`16 y`, `8 mo`) are not comparable; remarks of some values (`7.58 pb`) are ignored."""
+    remarks = {one.noun for one in quantities if len(one.noun) <= _REMARK}
+    if len(remarks) > 1 and all(map(str.islower, remarks)):
+        return False
+    nouns = {one.noun.lower().rstrip(".").removesuffix("s") if len(one.noun) > _REMARK else "" for one in quantities}
+    ranked = {one.kind is Kind.ORDINAL for one in quantities}
+    return (
+        len({one.unit for one in quantities}) < 2
+        and len(nouns - {""}) < 2
+        and not (len(nouns) == len(ranked) == 2)
+        and not any(one.is_range for one in quantities)
+    )
 
 
 def _point_in_money(cells: Sequence[str]) -> bool | None:

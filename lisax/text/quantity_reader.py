@@ -8,15 +8,67 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
+import enum
 import re
 from fractions import Fraction
 
 from lisax.text import digits, units
 from lisax.text.dates import MONTH_NUMBERS
 from lisax.text.digits import FREE, NUMBER
-from lisax.text.quantity import Kind, Quantity, Relation
 from lisax.text.spelled import BEGIN, spelled
 from lisax.text.units import Unit
+
+
+class Kind(enum.StrEnum):
+    PLAIN = "plain"
+    PERCENT = "percent"  # the unit is %, the value 5 for 5 %; basis points are hundredths
+    CURRENCY = "currency"  # the unit is a sign ($, €) or a code (CHF)
+    MEASURE = "measure"  # the unit is the base unit: m, kg, s, K …
+    ORDINAL = "ordinal"
+
+
+class Relation(enum.StrEnum):
+    """The word before a quantity: `over 5` is MORE, `rose by 5 %` is BY, `rose to 5 %` is TO."""
+
+    EXACTLY = ""
+    ABOUT = "~"
+    MORE = ">"
+    LESS = "<"
+    AT_LEAST = ">="
+    AT_MOST = "<="
+    BY = "by"
+    TO = "to"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Quantity:
+    """A quantity at [start, end) of its text.
+
+    `value`: exact, in `unit`; of a range its middle. `low` and `high` bound it: they equal the value unless the text gives
+    a range or a bound, and None is open. `written` is the unit as the text writes it. `noun` is the word that a cell has
+    after the number (`5 goals`).
+    """
+
+    value: Fraction
+    unit: str = ""
+    kind: Kind = Kind.PLAIN
+    start: int = 0
+    end: int = 0
+    low: Fraction | None = None
+    high: Fraction | None = None
+    relation: Relation = Relation.EXACTLY
+    written: str = ""
+    noun: str = ""
+
+    @property
+    def is_range(self) -> bool:
+        return None not in (self.low, self.high) and self.low != self.high
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is one value: not a range, a bound or an estimate."""
+        return self.low == self.high and self.relation in (Relation.EXACTLY, Relation.BY, Relation.TO)
+
 
 _BEFORE = 32  # characters before a number that are searched for its sign, currency and bound
 _BEGIN = re.compile(rf"{FREE}(?:\.?\d|[{digits.VULGARS}])|{BEGIN}", re.IGNORECASE)

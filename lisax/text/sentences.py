@@ -12,9 +12,9 @@ end of a sentence, so their paragraphs are split only at `?` and `!`.
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
 
 from lisax.text import abbreviations as short
 
@@ -86,19 +86,9 @@ def split_paragraphs(text: str) -> list[str]:
     >>> split_paragraphs("Velin was born\\nin Tarn. She sang.\\n\\nHer sister too")
     ['Velin was born in Tarn.', 'She sang.', 'Her sister too']
     """
-    blocks = paragraphs(unicodedata.normalize("NFC", text).splitlines())
-    return [sentence for block in blocks for sentence in split_sentences(" ".join(block.split()))]
-
-
-def paragraphs(lines: Iterable[str]) -> Iterator[str]:
-    """Runs of lines between blank lines."""
-    block: list[str] = []
-    for line in [*lines, ""]:
-        if line.strip():
-            block.append(line)
-        elif block:
-            yield "\n".join(block)
-            block = []
+    lines = map(str.split, unicodedata.normalize("NFC", text).splitlines())
+    blocks = (itertools.chain.from_iterable(block) for is_filled, block in itertools.groupby(lines, bool) if is_filled)
+    return [sentence for block in blocks for sentence in split_sentences(" ".join(block))]
 
 
 def _is_end(text: str, start: int, match: re.Match) -> bool:

@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 from typing import NamedTuple
 
-from lisax.text.numbers import ORDINALS, TENS_OF, UNITS, below_hundred, ordinal
+from lisax.text.numbers import ORDINALS, TENS_OF, UNITS, below_hundred, ordinal, year_in_halves
 
 SCALES = {
     "thousand": 10**3,
@@ -87,9 +87,8 @@ def _part(words: list[str]) -> _Found | None:
 
 def _cardinal(words: list[str], bare_scales: bool) -> _Found | None:
     """A number by groups of a thousand, with a part after it; an ordinal ends it."""
-    year = _year(words)
-    if year is not None:
-        return year
+    if (year := year_in_halves(words, 0)) is not None:
+        return Fraction(year[0]), year[1], False
     total, at, least = Fraction(0), 0, None
     while (group := _group(words, at, bare_scales and at == 0)) is not None:
         number, after, is_ordinal = group
@@ -116,13 +115,6 @@ def _cardinal(words: list[str], bare_scales: bool) -> _Found | None:
 
 def _is_part(words: list[str], at: int) -> bool:
     return _part(words[at : at + 2]) is not None
-
-
-def _year(words: list[str]) -> _Found | None:
-    """`nineteen eighty-four`."""
-    first = below_hundred(words, 0)
-    second = below_hundred(words, first[1]) if first and 10 <= first[0] <= 21 else None
-    return (Fraction(100 * first[0] + second[0]), second[1], False) if second and second[0] >= 10 else None
 
 
 def _group(words: list[str], at: int, bare_scales: bool) -> tuple[int, int, bool] | None:

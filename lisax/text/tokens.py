@@ -16,7 +16,6 @@ TOKEN = re.compile(
   | -{2,} | [^\w\s]""",
     re.VERBOSE,
 )
-APOSTROPHES = str.maketrans("’", "'")
 
 
 @functools.cache
@@ -47,7 +46,7 @@ def tokens(text: str) -> list[Token]:
         written, start, end = match.group(), match.start(), match.end()
         if written in "-‐‑" and (text[start - 1 : start].isalpha() or text[end : end + 1].isalpha()):
             continue
-        word = written.casefold().translate(APOSTROPHES).replace(" ", "")
+        word = written.casefold().replace("’", "'").replace(" ", "")
         if word.endswith(".") and len(word) > 1:
             word = word.replace(".", "")
         found.append(Token(word, start, end, written[0].isupper()))

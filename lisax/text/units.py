@@ -109,6 +109,9 @@ Pa 100 hPa mbar
 Pa 1000 kPa
 V 1 V volt volts
 V 1000 kV
+% 1 % percent pct Prozent Prozentpunkte pp
+% 1/10 ‰
+% 1/100 bps bp
 """
 _SEVERAL_WORDS = {  # in other words
     "sq m": "m²", "square metres": "m²", "square meters": "m²", "square metre": "m²",
@@ -120,17 +123,6 @@ _SEVERAL_WORDS = {  # in other words
 }  # fmt: skip
 _SMALLER = {"ft": "in", "foot": "in", "feet": "in", "'": '"', "h": "min", "hr": "min", "hrs": "min", "hour": "min", "hours": "min",
             "min": "s", "mins": "s", "minute": "s", "minutes": "s", "km": "m", "m": "cm", "kg": "g", "lb": "oz", "lbs": "oz", "pounds": "oz", "d": "h", "days": "h", "day": "h"}  # fmt: skip
-_PERCENTS = {
-    "%": "1",
-    "percent": "1",
-    "pct": "1",
-    "Prozent": "1",
-    "Prozentpunkte": "1",
-    "pp": "1",
-    "‰": "1/10",
-    "bps": "1/100",
-    "bp": "1/100",
-}
 
 # Unit of value -> its words and signs; dollars without a country, euros, pounds, yen and rupees go by their sign.
 _CURRENCIES = {
@@ -167,16 +159,12 @@ SEVERAL_WORDS = "|".join(sorted(map(re.escape, _SEVERAL_WORDS), key=len, reverse
 
 def _read() -> dict[str, Unit]:
     found: dict[str, Unit] = {}
-    for line in _MEASURES.split("\n"):
-        if line:
-            base, factor, *words = line.split()
-            found.update(
-                (word, Unit(word, base, "measure", Fraction(factor), smaller=_SMALLER.get(word))) for word in words
-            )
+    for base, factor, *words in map(str.split, _MEASURES.strip().splitlines()):
+        kind = "percent" if base == "%" else "measure"
+        found.update((word, Unit(word, base, kind, Fraction(factor), smaller=_SMALLER.get(word))) for word in words)
     zero = Fraction("273.15")
     found["°C"] = Unit("°C", "K", offset=zero)
     found["°F"] = Unit("°F", "K", factor=Fraction(5, 9), offset=zero - Fraction(160, 9))
-    found.update((word, Unit(word, "%", "percent", Fraction(factor))) for word, factor in _PERCENTS.items())
     for base, words in _CURRENCIES.items():
         for word in words.split():
             found[word] = Unit(word, base, "currency")

@@ -18,8 +18,8 @@ from lisax.errors import DataError, LisaxError
 from lisax.files.places import fetched, place
 from lisax.files.writing import write_json
 from lisax.formats.catalogue import FORMATS as TEXT_FORMATS
+from lisax.formats.catalogue import template
 from lisax.formats.labelling import LABEL_LISTWISE
-from lisax.formats.template import template
 from lisax.formats.vocabulary import Vocabulary
 from lisax.formats.vocabulary_file import open_vocabulary
 from lisax.models.architectures import Model, PairConfig, T5Config
@@ -164,7 +164,7 @@ class _Programs:
 
 def scoring(card: ModelCard, model: Model, vocabulary: Vocabulary) -> dict[str, Any]:
     """The content of `scorer.json`, for programs without LisaX: the vocabulary's file, padding's id, the most tokens of
-    an input, and, as far as the card has them, the wording of inputs (see `formats.template`), the names of
+    an input, and, as far as the card has them, the wording of inputs (see `catalogue.template`), the names of
     `probabilities` in their order, the temperature and the biases that calibrate them, and up to how many sentences a
     verdict's lists have (see `predict.verifier.Labeller`)."""
     found: dict[str, Any] = {"tokenizer": vocabulary_name(vocabulary.path), "padding_id": model.backbone.padding_id}

@@ -181,10 +181,7 @@ class ClaimWriter:
         label = Label.REFUTES if false else Label.SUPPORTS if stated else Label.NOT_ENOUGH_INFO
         if self.rng.random() >= KEEP_JOINT[label]:
             return None
-        words = (
-            f"{capitalised(named)}, the {bridge.relation.noun} of {entity.mention}, "
-            f"{self.rng.choice(fact.relation.claim).replace('{o}', text)}."
-        )
+        words = f"{capitalised(named)}, the {bridge.relation.noun} of {entity.mention}, {fact.said(self.rng, text)}."
         deciding = [(f,) for f in false] or [(bridge, fact)]
         return self._stated(entity, words, label, deciding, Form(_steps((bridge, fact)), "=", (named, text)), JOINT)
 
@@ -195,7 +192,7 @@ class ClaimWriter:
             text = self._other_object(fact)
             if text is None:
                 return None
-        words = f"{capitalised(mention)} {self.rng.choice(fact.relation.claim).replace('{o}', text)}."
+        words = f"{capitalised(mention)} {fact.said(self.rng, text)}."
         form = Form(_steps(facts), "=", (text,))
         return self._stated(entity, words, label, [facts], form, kind)
 
@@ -245,17 +242,15 @@ class ClaimWriter:
         self, entity: Entity, text: str, label: Label, deciding: Sequence[Sequence[Fact]], form: Form, kind: str
     ) -> Stated | None:
         """A claim that each of the fact tuples in `deciding` decides."""
-        if label == Label.NOT_ENOUGH_INFO:
-            return Stated(Claim("", text, label, kind=kind), entity, form)
         sets, mixed = (
-            {units for facts in deciding for units in find(facts)}
+            tuple(sorted({units for facts in deciding for units in find(facts)}))
+            if label != Label.NOT_ENOUGH_INFO
+            else ()
             for find in (self.evidence.sets, self.evidence.mixed_sets)
         )
-        if not sets:  # stated only on a page beyond the end of the world
+        if not sets and label != Label.NOT_ENOUGH_INFO:  # stated only on a page beyond the end of the world
             return None
-        return Stated(
-            Claim("", text, label, tuple(sorted(sets)), kind=kind, mixed_sets=tuple(sorted(mixed))), entity, form
-        )
+        return Stated(Claim("", text, label, sets, kind=kind, mixed_sets=mixed), entity, form)
 
 
 def _steps(facts: Sequence[Fact]) -> tuple[tuple[str, str], ...]:

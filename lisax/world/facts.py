@@ -68,6 +68,10 @@ class Fact:
     target: Entity | None
     stated: bool
 
+    def said(self, rng: random.Random, text: str | None = None) -> str:
+        """A claim's phrase for the fact, or for another object."""
+        return rng.choice(self.relation.claim).replace("{o}", self.text if text is None else text)
+
     @property
     def cell(self) -> str:
         """The object as tables and graphs write it: an entity by its title."""
@@ -157,24 +161,15 @@ class Geography:
         towns = [names.town(number * TOWNS + i) for i in range(TOWNS)]
         entities: list[Entity] = []
 
-        def add(kind: str, title: str, name: str = "", mention: str = "", **more) -> Entity:
-            entity = Entity(
-                len(entities),
-                kind,
-                title,
-                name or title,
-                mention or name or title,
-                more.pop("role", NOUN_OF_KIND.get(kind, kind)),
-                **more,
-            )
-            entities.append(entity)
-            return entity
+        def add(kind: str, title: str, name: str = "", mention: str = "", role: str = "", **more) -> None:
+            name, role = name or title, role or NOUN_OF_KIND.get(kind, kind)
+            entities.append(Entity(len(entities), kind, title, name, mention or name, role, **more))
 
         for town in towns:
             add("town", town, redirects=(f"{town} Town",) if rng.random() < 0.4 else ())
-        for kind, name_of in (("river", names.river), ("mountain", names.mountain)):
+        for kind in ("river", "mountain"):
             for i in range(2):
-                title = name_of(number * 2 + i, towns[0])
+                title = names.land(kind, number * 2 + i, towns[0])
                 add(kind, title, mention=f"the {title}" if kind == "river" else title)
         self._people(number, rng, add)
         for i in range(3):
@@ -237,14 +232,5 @@ class Geography:
             redirects = (
                 (f"{given} {initial}. {surname}",) if not middle and i not in shared and rng.random() < 0.3 else ()
             )
-            add(
-                "person",
-                title,
-                name,
-                mention,
-                role=roles[i],
-                female=female,
-                surname=surname,
-                companion=first + companions[i],
-                redirects=redirects,
-            )
+            more = {"female": female, "surname": surname, "companion": first + companions[i], "redirects": redirects}
+            add("person", title, name, mention, roles[i], **more)

@@ -43,8 +43,6 @@ def _words(purpose: str, count: int, starts: str, middles: str, ends: str, taken
     every = [a + b + c for a in starts.split() for b in middles.split() for c in ends.split()]
     random.Random(f"lisax.world.names:{purpose}").shuffle(every)
     fresh = [word for word in dict.fromkeys(every) if word not in taken][:count]
-    if len(fresh) < count:
-        raise AssertionError(f"the syllables for {purpose} make only {len(fresh)} of {count} words")
     taken.update(fresh)
     return tuple(word.capitalize() for word in fresh)
 
@@ -97,8 +95,7 @@ class Names:
         self._works = self._order("works", len(ADJECTIVES) * len(NOUNS))
         self._bands = self._order("bands", len(ADJECTIVES) * len(ANIMALS))
         self._companies = self._order("companies", SURNAMES * len(INDUSTRIES))
-        self._rivers = self._order("rivers", LAND_WORDS // 2)
-        self._mountains = self._order("mountains", LAND_WORDS // 2)
+        self._lands = {kind: self._order(f"{kind}s", LAND_WORDS // 2) for kind in ("river", "mountain")}
         # Each family takes female and male names in turn: six names, three of each.
         shuffle = random.Random(f"lisax.world:{seed}:given")
         half = GIVEN_NAMES // 2
@@ -146,13 +143,12 @@ class Names:
         surname, industry = divmod(self._companies[place], len(INDUSTRIES))
         return self._of_town(f"{self.parts['surname'][surname]} {INDUSTRIES[industry]}", layer, town)
 
-    def river(self, ordinal: int, town: str) -> str:
-        layer, place = divmod(ordinal, len(self._rivers))
-        return self._of_town(f"River {self.parts['river'][self._rivers[place]]}", layer, town)
-
-    def mountain(self, ordinal: int, town: str) -> str:
-        layer, place = divmod(ordinal, len(self._mountains))
-        return self._of_town(f"Mount {self.parts['mountain'][self._mountains[place]]}", layer, town)
+    def land(self, kind: str, ordinal: int, town: str) -> str:
+        """The name of a `river` or a `mountain`."""
+        order = self._lands[kind]
+        layer, place = divmod(ordinal, len(order))
+        word = {"river": "River", "mountain": "Mount"}[kind]
+        return self._of_town(f"{word} {self.parts[kind][order[place]]}", layer, town)
 
     @staticmethod
     def _of_town(name: str, layer: int, town: str) -> str:

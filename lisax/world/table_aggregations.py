@@ -7,7 +7,7 @@ Their evidence is the table, their `operands` are the cells. Questions for a max
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from lisax.records import Operation
@@ -25,7 +25,6 @@ class TableAggregationWriter:
 
     def __init__(self, place: Neighbourhood, rng: random.Random):
         self.place, self.rng = place, rng
-        self._entities = {entity.title: entity for entity in place.entities}
 
     def questions(self, table: WorldTable, count: int) -> Iterator[dict]:
         """`count` different questions (rarely fewer), without ids."""
@@ -64,7 +63,7 @@ class TableAggregationWriter:
         return self._asked(table, operation, j, rows, str(operation), owner=owner, period=period)
 
     def _of_list(self, table: WorldTable, operation: Operation) -> dict | None:
-        facts = [self.place.facts[self._entities[row[0]].index] for row in table.rows]
+        facts = [self.place.facts[entity.index] for entity in table.members]
         if operation is Operation.COUNT:
             j = self.rng.randrange(1, len(table.header))
             fact = self.rng.choice(facts)[table.header[j]]
@@ -86,12 +85,10 @@ class TableAggregationWriter:
     ) -> dict | None:
         if not rows:
             return None
-        if operation is Operation.COUNT:
-            answer = str(len(rows))
-        else:
+        answer = str(len(rows))
+        if operation is not Operation.COUNT:
             numbers = table.numbers(j)
-            total = sum(numbers[i] for i in rows)
-            answer = _answer(total, len(rows) if operation is Operation.AVERAGE else 1)
+            answer = _answer(sum(numbers[i] for i in rows), len(rows) if operation is Operation.AVERAGE else 1)
         return {
             "question": capitalised(self.rng.choice(WORDINGS[wording]).format(name=table.header[j], **gaps)),
             "answers": [answer],
@@ -100,11 +97,6 @@ class TableAggregationWriter:
             "operation": operation,
             "operands": [f"{table.id}#r{i}c{j}" for i in rows],
         }
-
-
-def operation_of(question: Mapping) -> Operation:
-    """The operation of a question of `questions` or `table_questions`; the latter records it for an extreme number."""
-    return question.get("operation", Operation.NONE)
 
 
 def _answer(total: int, parts: int) -> str:

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from lisax.records import Claim, Label, row_id
 from lisax.text.articles import capitalised
 from lisax.world.claims import WorldEvidence
-from lisax.world.facts import Entity, Fact, Geography, Neighbourhood, format_number
+from lisax.world.facts import Fact, Geography, Neighbourhood, format_number
 from lisax.world.tables import LISTS, WorldTable
 
 LOOKUP, SUPERLATIVE, COUNT, COMPARE, CONJUNCTION = "lookup", "superlative", "count", "compare", "conjunction"
@@ -58,7 +58,6 @@ class TableClaimWriter:
         self._evidence = evidence
         self._shares = tuple(shares), tuple(shares.values())
         self.geography, self.place, self.rng = geography, place, rng
-        self._entities = {entity.title: entity for entity in place.entities}
         self._tables_of: dict[int, set[str]] = {}
         for table in tables:
             for fact in table.cells:
@@ -67,13 +66,13 @@ class TableClaimWriter:
 
     def claims(self, table: WorldTable, count: int = CLAIMS_PER_TABLE) -> list[Claim]:
         """`count` different claims (rarely fewer), with empty ids and balanced labels."""
-        write = self._of_series if table.series is not None else self._of_list
+        of = "list" if table.series is None else "series"
         written: dict[str, Claim] = {}
         for _ in range(4 * count):
             if len(written) == count:
                 break
             kind = self.rng.choices(*self._shares)[0]
-            pair = write(table)[kind](table)
+            pair = getattr(self, f"_{of}_{kind}")(table)  # such as `_list_lookup`
             if pair is None or pair.true == pair.false:
                 continue
             supported = self._supported < 0 or (self._supported == 0 and self.rng.random() < 0.5)
@@ -97,15 +96,6 @@ class TableClaimWriter:
         return () if self._evidence is None else self._evidence.sets(facts) + self._evidence.mixed_sets(facts)
 
     # --- Series: numbers by year, all from the same distribution ------------------------------
-
-    def _of_series(self, table: WorldTable) -> dict[str, Callable[[WorldTable], Pair | None]]:
-        return {
-            LOOKUP: self._series_lookup,
-            SUPERLATIVE: self._series_superlative,
-            COUNT: self._series_count,
-            COMPARE: self._series_compare,
-            CONJUNCTION: self._series_conjunction,
-        }
 
     def _series_lookup(self, table: WorldTable) -> Pair:
         i, j = self.rng.randrange(len(table.rows)), self.rng.randrange(1, len(table.header))
@@ -188,22 +178,16 @@ class TableClaimWriter:
 
     # --- Lists: facts of several entities -----------------------------------------------------
 
-    def _of_list(self, table: WorldTable) -> dict[str, Callable[[WorldTable], Pair | None]]:
-        return {
-            LOOKUP: self._list_lookup,
-            SUPERLATIVE: self._list_superlative,
-            COUNT: self._list_count,
-            COMPARE: self._list_compare,
-            CONJUNCTION: self._list_conjunction,
-        }
-
     def _list_lookup(self, table: WorldTable) -> Pair | None:
         facts = [fact for facts in self._own_facts(table) for fact in facts]
         if not facts:
             return None
         fact = self.rng.choice(facts)
         return Pair(
-            f"{fact.subject.mention} {self._phrase(fact, '{x}')}", fact.text, self._other_object(fact), self._told(fact)
+            f"{fact.subject.mention} {fact.said(self.rng, '{x}')}",
+            fact.text,
+            self._other_object(fact),
+            self._told(fact),
         )
 
     def _list_conjunction(self, table: WorldTable) -> Pair | None:
@@ -211,7 +195,7 @@ class TableClaimWriter:
         if not rows:
             return None
         asked, other = self.rng.sample(self.rng.choice(rows), 2)
-        halves = [self._phrase(asked, "{x}"), self._phrase(other, other.text)]
+        halves = [asked.said(self.rng, "{x}"), other.said(self.rng)]
         self.rng.shuffle(halves)
         return Pair(
             f"{asked.subject.mention} {halves[0]} and {halves[1]}",
@@ -259,25 +243,18 @@ class TableClaimWriter:
         """The facts of each row that are in no other table and put nothing on a list."""
         rows = (
             [self.place.facts[entity.index][name] for name in table.header[1:] if (entity.kind, name) not in _LISTED_BY]
-            for entity in self._members(table)
+            for entity in table.members
         )
         return [[fact for fact in facts if self._where(fact) == {table.id}] for facts in rows]
 
     def _compared_facts(self, table: WorldTable) -> list[Fact]:
         """A column of numbers, drawn among the comparable ones; every listed kind has one."""
-        members = self._members(table)
-        names = [name for name in table.header[1:] if self.place.facts[members[0].index][name].relation.more]
-        name = self.rng.choice(names)
-        return [self.place.facts[member.index][name] for member in members]
-
-    def _members(self, table: WorldTable) -> list[Entity]:
-        return [self._entities[row[0]] for row in table.rows]
+        members = [self.place.facts[entity.index] for entity in table.members]
+        name = self.rng.choice([name for name in table.header[1:] if members[0][name].relation.more])
+        return [facts[name] for facts in members]
 
     def _where(self, fact: Fact) -> set[str]:
         return self._tables_of.get(id(fact), set())
-
-    def _phrase(self, fact: Fact, value: str) -> str:
-        return self.rng.choice(fact.relation.claim).replace("{o}", value)
 
     def _other_object(self, fact: Fact) -> str:
         """An object as likely as the fact's own: half the time the companion's, else a new draw."""

@@ -10,7 +10,7 @@ cells.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from lisax.records import Operation
 from lisax.text.articles import capitalised
@@ -32,19 +32,19 @@ class TableQuestionWriter:
 
     def __init__(self, place: Neighbourhood, tables: Sequence[WorldTable], evidence: WorldEvidence, rng: random.Random):
         self.place, self.tables, self.evidence, self.rng = place, tables, evidence, rng
-        self._entities = {entity.title: entity for entity in place.entities}
 
     def questions(self, table: WorldTable, count: int = QUESTIONS_PER_TABLE) -> Iterator[dict]:
         """`count` different questions (rarely fewer), without ids; one for the extreme number itself records its
         `operation`."""
-        writers = self._of_series() if table.series is not None else self._of_list()
-        kinds, shares = zip(*((kind, SHARES[kind]) for kind in writers))
+        of = "list" if table.series is None else "series"
+        kinds = [kind for kind in SHARES if of == "series" or kind != "neighbour"]
+        shares = [SHARES[kind] for kind in kinds]
         seen: set[str] = set()
         for _ in range(4 * count):
             if len(seen) == count:
                 return
             kind = self.rng.choices(kinds, shares)[0]
-            row = writers[kind](table)
+            row = getattr(self, f"_{of}_{kind}")(table)  # such as `_list_lookup`
             if row is not None and row["question"] not in seen:
                 seen.add(row["question"])
                 yield row | {"kind": kind}
@@ -55,29 +55,19 @@ class TableQuestionWriter:
 
     # --- Series: numbers by year --------------------------------------------------------------
 
-    def _of_series(self) -> dict[str, Callable[[WorldTable], dict | None]]:
-        return {
-            "lookup": self._number_of_year,
-            "reverse": self._year_of_number,
-            "conjunction": self._by_other_number,
-            "superlative": self._extreme_of_series,
-            "compare": self._better_year,
-            "neighbour": self._next_year,
-        }
-
-    def _number_of_year(self, table: WorldTable) -> dict:
+    def _series_lookup(self, table: WorldTable) -> dict:
         i, j = self._row(table), self._column(table)
         year, question = table.rows[i][0], table.series.columns[j - 1].question
         question = question.replace("{s}", table.owner.mention).replace("{y}", year)
         return self._number(table, i, j, "series lookup", question=question, year=year)
 
-    def _year_of_number(self, table: WorldTable) -> dict | None:
+    def _series_reverse(self, table: WorldTable) -> dict | None:
         i, j = self._row(table), self._column(table)
         if not _alone(table, i, [j]):
             return None
         return self._year(table, i, j, "series reverse", phrase=_phrase(table, i, j), value=table.rows[i][j])
 
-    def _by_other_number(self, table: WorldTable) -> dict | None:
+    def _series_conjunction(self, table: WorldTable) -> dict | None:
         i, (j, k) = self._row(table), self.rng.sample(range(1, len(table.header)), 2)
         gaps = {"also": _phrase(table, i, k), "other": table.header[k], "given": table.rows[i][k]}
         if self.rng.random() < 0.5:
@@ -87,7 +77,7 @@ class TableQuestionWriter:
             return self._year(table, i, j, "series by two numbers", **gaps)
         return self._number(table, i, j, "series by another number", **gaps) if _alone(table, i, [k]) else None
 
-    def _extreme_of_series(self, table: WorldTable) -> dict | None:
+    def _series_superlative(self, table: WorldTable) -> dict | None:
         j, most = self._column(table), self.rng.random() < 0.5
         numbers = table.numbers(j)
         extreme = (max if most else min)(numbers)
@@ -103,7 +93,7 @@ class TableQuestionWriter:
         gaps |= {"most": "most" if most else "fewest", "verb": column.verb, "noun": column.noun}
         return self._year(table, i, j, "series year of most", **gaps)
 
-    def _better_year(self, table: WorldTable) -> dict | None:
+    def _series_compare(self, table: WorldTable) -> dict | None:
         j, (first, second) = self._column(table), self.rng.sample(range(len(table.rows)), 2)
         numbers, more = table.numbers(j), self.rng.random() < 0.5
         if numbers[first] == numbers[second]:
@@ -116,7 +106,7 @@ class TableQuestionWriter:
         }
         return self._year(table, right, j, "series compare", **gaps)
 
-    def _next_year(self, table: WorldTable) -> dict:
+    def _series_neighbour(self, table: WorldTable) -> dict:
         j, last = self._column(table), len(table.rows) - 1
         if self.rng.random() < 0.3:
             i, which = self.rng.choice(((0, "first"), (last, "last")))
@@ -143,16 +133,7 @@ class TableQuestionWriter:
 
     # --- Lists: facts of several entities -----------------------------------------------------
 
-    def _of_list(self) -> dict[str, Callable[[WorldTable], dict | None]]:
-        return {
-            "lookup": self._fact_of_member,
-            "reverse": self._member_of_fact,
-            "conjunction": self._by_other_fact,
-            "superlative": self._extreme_of_list,
-            "compare": self._better_member,
-        }
-
-    def _fact_of_member(self, table: WorldTable) -> dict:
+    def _list_lookup(self, table: WorldTable) -> dict:
         """A question for the object of a fact, wherever a table or a graph has it."""
         fact = self.rng.choice(self.rng.choice(self._facts(table)))
         cells = [*answering_cells(fact, self.tables), *self.evidence.edges(fact)]
@@ -160,15 +141,15 @@ class TableQuestionWriter:
         gaps = {"name": fact.relation.name, "member": member, "title": fact.subject.title, "question": question}
         return self._asked("list lookup", answers_of(fact), cells, **gaps)
 
-    def _member_of_fact(self, table: WorldTable) -> dict | None:
+    def _list_reverse(self, table: WorldTable) -> dict | None:
         i, j = self._row(table), self._column(table)
         if not _alone(table, i, [j]):
             return None
         fact = self._facts(table)[i][j - 1]
-        gaps = {"phrase": self._phrase(fact), "name": fact.relation.name, "value": fact.text}
+        gaps = {"phrase": fact.said(self.rng), "name": fact.relation.name, "value": fact.text}
         return self._member(table, i, "list reverse", **gaps)
 
-    def _by_other_fact(self, table: WorldTable) -> dict | None:
+    def _list_conjunction(self, table: WorldTable) -> dict | None:
         if len(table.header) < 3:
             return None
         i, (j, k) = self._row(table), self.rng.sample(range(1, len(table.header)), 2)
@@ -176,15 +157,15 @@ class TableQuestionWriter:
         if self.rng.random() < 0.5:
             if not _alone(table, i, [j, k]):
                 return None
-            phrase = f"{self._phrase(asked)} and {self._phrase(given)}"
+            phrase = f"{asked.said(self.rng)} and {given.said(self.rng)}"
             return self._member(table, i, "list by two facts", phrase=phrase)
         if not _alone(table, i, [k]):
             return None
-        gaps = {"phrase": self._phrase(given), "again": self._phrase(given), "given": given.text}
+        gaps = {"phrase": given.said(self.rng), "again": given.said(self.rng), "given": given.text}
         gaps |= {"name": asked.relation.name, "other": given.relation.name, "topic": topic(table)}
         return self._asked("list by another fact", answers_of(asked), [f"{table.id}#r{i}c{j}"], **gaps)
 
-    def _extreme_of_list(self, table: WorldTable) -> dict | None:
+    def _list_superlative(self, table: WorldTable) -> dict | None:
         facts, j = self._compared(table)
         most = self.rng.random() < 0.5
         extreme = (max if most else min)(fact.number for fact in facts)
@@ -199,7 +180,7 @@ class TableQuestionWriter:
         phrase = (relation.more if most else relation.less).replace("{o}", "any other")
         return self._member(table, rows[0], "list superlative", phrase=phrase, **gaps)
 
-    def _better_member(self, table: WorldTable) -> dict | None:
+    def _list_compare(self, table: WorldTable) -> dict | None:
         facts, _ = self._compared(table)
         first, second = self.rng.sample(range(len(facts)), 2)
         if facts[first].number == facts[second].number:
@@ -212,7 +193,7 @@ class TableQuestionWriter:
 
     def _facts(self, table: WorldTable) -> list[list[Fact]]:
         """The facts of each row, column by column."""
-        members = (self.place.facts[self._entities[row[0]].index] for row in table.rows)
+        members = (self.place.facts[entity.index] for entity in table.members)
         return [[facts[name] for name in table.header[1:]] for facts in members]
 
     def _compared(self, table: WorldTable) -> tuple[list[Fact], int]:
@@ -221,11 +202,8 @@ class TableQuestionWriter:
         j = self.rng.choice([j for j, fact in enumerate(rows[0]) if fact.relation.more])
         return [facts[j] for facts in rows], j + 1
 
-    def _phrase(self, fact: Fact) -> str:
-        return self.rng.choice(fact.relation.claim).replace("{o}", fact.text)
-
     def _member(self, table: WorldTable, i: int, wording: str, **gaps: str) -> dict:
-        member = self._entities[table.rows[i][0]]
+        member = table.members[i]
         answers = dict.fromkeys((member.title, member.mention, member.name))
         return self._asked(wording, answers, [f"{table.id}#r{i}c0"], topic=topic(table), **gaps)
 

@@ -19,7 +19,8 @@ from lisax.world.phrases import SERIES, WORK_ERA, Series
 
 @dataclasses.dataclass(slots=True)
 class WorldTable:
-    """`cells`: ids of the cells that contain a fact, by id(fact). `series` is set for tables of series."""
+    """`cells`: ids of the cells that contain a fact, by id(fact). `members` has the entity of each row of a list,
+    `series` is set for tables of series."""
 
     id: str
     owner: Entity
@@ -27,6 +28,7 @@ class WorldTable:
     rows: list[list[str]]
     caption: str
     cells: dict[int, list[str]]
+    members: Sequence[Entity] = ()
     series: Series | None = None
 
     def numbers(self, j: int) -> list[int]:
@@ -108,7 +110,8 @@ def _list(
             cells.setdefault(id(facts[left_out]), []).append(f"{table}#r{i}c0")
         for j, name in enumerate(columns, start=1):
             cells.setdefault(id(facts[name]), []).append(f"{table}#r{i}c{j}")
-    return WorldTable(table, owner, [members[0].kind, *columns], rows, f"{caption} {preposition} {owner.title}", cells)
+    title = f"{caption} {preposition} {owner.title}"
+    return WorldTable(table, owner, [members[0].kind, *columns], rows, title, cells, members)
 
 
 def _series(owner: Entity, series: Series, rng: random.Random) -> WorldTable:
@@ -118,9 +121,8 @@ def _series(owner: Entity, series: Series, rng: random.Random) -> WorldTable:
         for year in range(first, first + count)
     ]
     header = ["year", *(column.name for column in series.columns)]
-    return WorldTable(
-        f"{owner.page}:{series.caption.lower()}", owner, header, rows, f"{series.caption} of {owner.title}", {}, series
-    )
+    table, title = f"{owner.page}:{series.caption.lower()}", f"{series.caption} of {owner.title}"
+    return WorldTable(table, owner, header, rows, title, {}, series=series)
 
 
 def row_of_cell(cell: str) -> str:

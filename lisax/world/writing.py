@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import json
 import os
@@ -12,12 +13,12 @@ from pathlib import Path
 
 from lisax.errors import LisaxError
 from lisax.files.writing import atomic_write, write_json
-from lisax.records import Claim, Document
+from lisax.records import Claim, Document, Operation
 from lisax.world.claims import SHARES, ClaimWriter
 from lisax.world.facts import SIZE, Geography, Neighbourhood
 from lisax.world.pages import WorldPage, write_pages
 from lisax.world.questions import questions_of
-from lisax.world.table_aggregations import TableAggregationWriter, operation_of
+from lisax.world.table_aggregations import TableAggregationWriter
 from lisax.world.table_claims import SHARES as TABLE_SHARES
 from lisax.world.table_claims import TableClaimWriter
 from lisax.world.table_questions import QUESTIONS_PER_TABLE, TableQuestionWriter
@@ -32,18 +33,12 @@ def neighbourhoods(
 ) -> Iterator[tuple[Geography, Neighbourhood, list[WorldPage]]]:
     """Each neighbourhood, or those of `numbers`, with its pages; the last one of all is cut so that the world has
     exactly `pages` pages."""
-    _check_pages(pages)
     geography = Geography(pages, seed)
     for number in range(geography.neighbourhoods) if numbers is None else numbers:
         place = geography.neighbourhood(number)
         written = write_pages(geography, place, geography.rng(number, "pages"))
         geography.rng(number, "order").shuffle(written)
         yield geography, place, written[: pages - number * SIZE]
-
-
-def _check_pages(pages: int) -> None:
-    if pages < 1:
-        raise LisaxError(f"a world needs at least one page, found pages={pages}")
 
 
 def iterate_documents(pages: int, seed: int = 0) -> Iterator[Document]:
@@ -86,26 +81,17 @@ def write(
     `table_claims.{train,dev,test}`, all `.jsonl`, each replaced only when all of them are complete; empty ones are not
     written. Memory does not grow with `pages`.
     """
-    _check_pages(pages)
+    if pages < 1:
+        raise LisaxError(f"a world needs at least one page, found pages={pages}")
     sizes = {
         "claims_per_page": claims_per_page,
         "questions_per_page": questions_per_page,
         "questions_per_table": questions_per_table,
         "aggregations_per_table": aggregations_per_table,
     }
-    for name, size in sizes.items():
-        if size < 0:
-            raise LisaxError(f"{name} must not be negative, found {size}")
-    for name, given, known in (("shares", shares, SHARES), ("table_shares", table_shares, TABLE_SHARES)):
-        if unknown := set(given) - set(known):
-            raise LisaxError(f"{name} may name {', '.join(known)}, found {', '.join(sorted(unknown))}")
     folder = Path(folder)
-    names = [
-        "pages",
-        "tables",
-        "graphs",
-        *(f"{what}.{split}" for what in ("claims", "questions", "table_claims") for split in SPLITS),
-    ]
+    by_split = (f"{what}.{split}" for what in ("claims", "questions", "table_claims") for split in SPLITS)
+    names = ["pages", "tables", "graphs", *by_split]
     counts = dict.fromkeys(names, 0)
     labels: dict[str, dict[str, int]] = {split: {} for split in SPLITS}
     with contextlib.ExitStack() as stack:
@@ -116,30 +102,17 @@ def write(
             counts[name] += 1
 
         for geography, place, written in neighbourhoods(pages, seed):
-            tables = tables_of(place, written, geography.rng(place.number, "tables"))
-            claims = ClaimWriter(
-                geography,
-                place,
-                written,
-                geography.rng(place.number, "claims"),
-                shares,
-                tables if mixed_evidence else None,
-            )
+            rng = functools.partial(geography.rng, place.number)
+            tables = tables_of(place, written, rng("tables"))
+            claims = ClaimWriter(geography, place, written, rng("claims"), shares, tables if mixed_evidence else None)
             for table in tables:
                 put("tables", table.row())
-            question_rng = geography.rng(place.number, "questions")
+            question_rng, evidence = rng("questions"), claims.evidence
             table_claims = TableClaimWriter(
-                geography,
-                place,
-                tables,
-                geography.rng(place.number, "table claims"),
-                table_shares,
-                claims.evidence if mixed_evidence else None,
+                geography, place, tables, rng("table claims"), table_shares, evidence if mixed_evidence else None
             )
-            table_questions = TableQuestionWriter(
-                place, tables, claims.evidence, geography.rng(place.number, "table questions")
-            )
-            aggregations = TableAggregationWriter(place, geography.rng(place.number, "table aggregations"))
+            table_questions = TableQuestionWriter(place, tables, evidence, rng("table questions"))
+            aggregations = TableAggregationWriter(place, rng("table aggregations"))
             for i, page in enumerate(written):
                 index = place.number * SIZE + i
                 split = split_of(index, seed)
@@ -151,13 +124,13 @@ def write(
                     labels[split][label] = labels[split].get(label, 0) + 1
                 own = [table for table in tables if table.owner is page.entity]
                 asked = itertools.chain(
-                    questions_of(place, page, claims.evidence, tables, question_rng, questions_per_page),
+                    questions_of(place, page, evidence, tables, question_rng, questions_per_page),
                     *(table_questions.questions(table, questions_per_table) for table in own),
                     *(aggregations.questions(table, aggregations_per_table) for table in own),
                 )
                 for n, row in enumerate(asked):
-                    said = {"operation": operation_of(row)} if aggregations_per_table else {}
-                    row.pop("operation", None)
+                    operation = row.pop("operation", Operation.NONE)  # `table_questions` has one for an extreme number
+                    said = {"operation": operation} if aggregations_per_table else {}
                     put(f"questions.{split}", {"id": f"w{index}q{n}", **row, **said})
                 for n, claim in enumerate(itertools.chain(*map(table_claims.claims, own))):
                     put(f"table_claims.{split}", plain_row(claim, f"w{index}t{n}"))

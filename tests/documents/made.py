@@ -6,24 +6,16 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import openpyxl
+
 from lisax.documents import Kind, read
 from lisax.records import Table
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-REL = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 A = "http://schemas.openxmlformats.org/drawingml/2006/main"
 P = "http://schemas.openxmlformats.org/presentationml/2006/main"
-ODF = " ".join(
-    f'xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
-    for short, name in (
-        ("office", "office"),
-        ("text", "text"),
-        ("table", "table"),
-        ("draw", "drawing"),
-        ("presentation", "presentation"),
-        ("style", "style"),
-    )
-)
+NAMES = {name: name for name in ("office", "text", "table", "presentation", "style")} | {"draw": "drawing"}
+ODF = " ".join(f'xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for short, name in NAMES.items())
 
 
 def blocks(path: Path) -> list[tuple]:
@@ -47,28 +39,12 @@ def archive(path: Path, members: Mapping[str, str | bytes]) -> Path:
 
 def word(path: Path, body: str, **more: str) -> Path:
     """A .docx of the body's XML; `footnotes` is that of its footnotes."""
-    types = "http://schemas.openxmlformats.org/package/2006/content-types"
-    package = "http://schemas.openxmlformats.org/package/2006/relationships"
-    main = "application/vnd.openxmlformats-officedocument.wordprocessingml"
-    notes = f'<Relationship Id="n" Type="{REL}/footnotes" Target="footnotes.xml"/>' if "footnotes" in more else ""
     styles = "".join(
         f'<w:style w:type="paragraph" w:styleId="{name.replace(" ", "")}"><w:name w:val="{name}"/></w:style>'
         for name in ("Title", "heading 1", "heading 2")
     )
-    members = {
-        "[Content_Types].xml": f'<Types xmlns="{types}"><Default Extension="xml" ContentType="application/xml"/>'
-        f'<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
-        f'<Override PartName="/word/document.xml" ContentType="{main}.document.main+xml"/></Types>',
-        "_rels/.rels": f'<Relationships xmlns="{package}"><Relationship Id="d" Type="{REL}/officeDocument" '
-        'Target="word/document.xml"/></Relationships>',
-        "word/_rels/document.xml.rels": f'<Relationships xmlns="{package}"><Relationship Id="s" Type="{REL}/styles" '
-        f'Target="styles.xml"/>{notes}</Relationships>',
-        "word/styles.xml": f'<w:styles xmlns:w="{W}">{styles}</w:styles>',
-        "word/document.xml": f'<w:document xmlns:w="{W}"><w:body>{body}</w:body></w:document>',
-    }
-    if "footnotes" in more:
-        members["word/footnotes.xml"] = f'<w:footnotes xmlns:w="{W}">{more["footnotes"]}</w:footnotes>'
-    return archive(path, members)
+    parts = {"styles": styles, "document": f"<w:body>{body}</w:body>"} | more
+    return archive(path, {f"word/{n}.xml": f'<w:{n} xmlns:w="{W}">{xml}</w:{n}>' for n, xml in parts.items()})
 
 
 def paragraph(text: str, style: str = "") -> str:
@@ -98,6 +74,17 @@ def open_document(path: Path, body: str, styles: str = "") -> Path:
     return archive(path, {"content.xml": content})
 
 
+def workbook(path: Path, rows: Sequence[Sequence], *merged: str) -> openpyxl.Workbook:
+    """An .xlsx of one sheet, saved at the path."""
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    for cells in merged:
+        book.active.merge_cells(cells)
+    book.save(path)
+    return book
+
+
 class Pdf:
     """A PDF file whose texts and lines are put at points from the upper left corner of A4 pages."""
 
@@ -122,6 +109,13 @@ class Pdf:
         """Lines of one paragraph."""
         for number, text in enumerate(texts):
             self.text(x, y + 1.2 * size * number, text, size)
+        return self
+
+    def rows(self, y: float, rows: Sequence[Sequence[str]], size: float = 11) -> Pdf:
+        """Lines of cells that begin every 120 points."""
+        for i, row in enumerate(rows):
+            for j, cell in enumerate(row):
+                self.text(55 + 120 * j, y + 18 * i, cell, size)
         return self
 
     def rule(self, x0: float, y0: float, x1: float, y1: float) -> Pdf:

@@ -36,9 +36,7 @@ def test_columns_are_read_one_after_the_other(tmp_path):
 def test_tables_with_and_without_lines(tmp_path, is_ruled):
     rows = [("Berth", "Length in m", "Shore power"), ("1", "95", "no"), ("2", "105", "yes"), ("3", "140", "no")]
     sheet = Pdf().lines(50, 60, "Three berths are going to be available.", "One of them has power.")
-    for i, row in enumerate(rows):
-        for j, cell in enumerate(row):
-            sheet.text(55 + 120 * j, 120 + 18 * i, cell, 9, bold=i == 0)
+    sheet.rows(120, rows, 9)
     if is_ruled:
         for i in range(5):
             sheet.rule(50, 107 + 18 * i, 410, 107 + 18 * i)
@@ -55,25 +53,19 @@ def test_two_tables_without_lines_below_each_other(tmp_path):
         [("Town", "2023"), ("Orm", "1,200"), ("Sel", "900")],
         [("Mill", "Margin"), ("Dam", "12 %"), ("Pier", "3 %")],
     )
-    sheet = Pdf()
-    for top, rows in ((100, towns), (176, mills)):
-        for i, row in enumerate(rows):
-            for j, cell in enumerate((*row, row[-1])):
-                sheet.text(55 + 120 * j, top + 18 * i, cell)
-    found = blocks(sheet.write(tmp_path / "a.pdf"))
-    assert found == [("table", [(*row, row[-1]) for row in rows]) for rows in (towns, mills)]
+    tables = [[(*row, row[-1]) for row in rows] for rows in (towns, mills)]
+    sheet = Pdf().rows(100, tables[0]).rows(176, tables[1])
+    assert blocks(sheet.write(tmp_path / "a.pdf")) == [("table", rows) for rows in tables]
 
 
 def test_a_table_and_a_paragraph_continue_on_the_next_page(tmp_path):
-    sheet = Pdf()
-    for page in range(2):
-        for i, row in enumerate([("Stop", "Km", "Time"), (f"A{page}", "1", "8:10"), (f"B{page}", "2", "8:20")]):
-            for j, cell in enumerate(row):
-                sheet.text(55 + 120 * j, 120 + 18 * i, cell)
-        sheet.page() if page == 0 else None
-    assert blocks(sheet.write(tmp_path / "a.pdf")) == [
-        ("table", [("Stop", "Km", "Time"), ("A0", "1", "8:10"), ("B0", "2", "8:20"), ("A1", "1", "8:10"), ("B1", "2", "8:20")])
-    ]  # fmt: skip
+    header, *parts = (
+        [("Stop", "Km", "Time")],
+        [("A", "1", "8:10"), ("B", "2", "8:20")],
+        [("C", "1", "8:10"), ("D", "2", "8:20")],
+    )
+    sheet = Pdf().rows(120, header + parts[0]).page().rows(120, header + parts[1])
+    assert blocks(sheet.write(tmp_path / "a.pdf")) == [("table", header + parts[0] + parts[1])]
     sheet = Pdf().text(50, 400, "The wall was built in the").page().text(50, 400, "winter of 1990.")
     assert blocks(sheet.write(tmp_path / "b.pdf")) == [("paragraph", "The wall was built in the winter of 1990.")]
 
@@ -81,10 +73,7 @@ def test_a_table_and_a_paragraph_continue_on_the_next_page(tmp_path):
 def test_the_repeated_header_of_a_table_below_a_cover_is_read_once(tmp_path):
     sheet = Pdf().text(50, 300, "Cargo of Tarn, a report of the harbour office.")
     for months in (("January", "March"), ("May", "July")):
-        sheet.page()
-        for i, row in enumerate([("Month", "In", "Out"), *((month, "12", "7") for month in months)]):
-            for j, cell in enumerate(row):
-                sheet.text(55 + 120 * j, 56 + 18 * i, cell)
+        sheet.page().rows(56, [("Month", "In", "Out"), *((month, "12", "7") for month in months)])
     (table,) = [rows for kind, rows in blocks(sheet.write(tmp_path / "a.pdf")) if kind == "table"]
     assert table == [("Month", "In", "Out"), *((month, "12", "7") for month in ("January", "March", "May", "July"))]
 

@@ -188,10 +188,7 @@ def test_hidden_text_of_word_is_not_read(tmp_path):
 
 
 def test_excel(tmp_path):
-    book = openpyxl.Workbook()
-    sheet = book.active
-    sheet.title = "Budget"
-    for row in (
+    rows = (
         ("Budget of Tarn",),
         ("in thousand euros",),
         (),
@@ -200,10 +197,10 @@ def test_excel(tmp_path):
         ("Roads", 1200, 0.085, 1300.5, 0.09),
         ("Total", -12, 1, 1300.5, 1),
         ("Source: the town's own figures",),
-    ):
-        sheet.append(row)
-    sheet.merge_cells("B4:C4")
-    sheet.merge_cells("D4:E4")
+    )
+    book = made.workbook(tmp_path / "a b.xlsx", rows, "B4:C4", "D4:E4")
+    sheet = book.active
+    sheet.title = "Budget"
     for row in (6, 7):
         sheet.cell(row, 3).number_format = "0.0%"
         sheet.cell(row, 4).number_format = '#,##0.00 "€"'
@@ -234,19 +231,14 @@ def test_excel(tmp_path):
 
 
 def test_an_amount_of_merged_rows_is_in_the_first(tmp_path):
-    book = openpyxl.Workbook()
-    sheet = book.active
-    for row in (
+    rows = (
         ("Office", "Name", "Pay", "Year", "Rank"),
         ("X", "Ann", 1000, 2019, 3),
         ("", "Bob", None, None, None),
         ("", "Cat", None, None, 4),
         ("Y", "Dan", 500, 2020, 5),
-    ):
-        sheet.append(row)
-    for merged in ("A2:A4", "C2:C4", "D2:D4", "E2:E3"):
-        sheet.merge_cells(merged)
-    book.save(tmp_path / "a.xlsx")
+    )
+    made.workbook(tmp_path / "a.xlsx", rows, "A2:A4", "C2:C4", "D2:D4", "E2:E3")
     ((_, table),) = blocks(tmp_path / "a.xlsx")
     assert table[1:] == [
         ("X", "Ann", "1000", "2019", "3"),
@@ -309,17 +301,9 @@ def test_halves_are_rounded_away_from_zero(eighths):
 
 
 def test_hidden_rows_and_columns_are_left_out_and_counted(tmp_path):
-    book = openpyxl.Workbook()
+    rows = (("Town", "Draft", "Old", "People"), ("Tarn", 1, 2, 900), ("Orm", 3, 4, 412), ("Sel", 5, 6, 77))
+    book = made.workbook(tmp_path / "a.xlsx", (("Accounts of 2023",), (), *rows))
     sheet = book.active
-    for row in (
-        ("Accounts of 2023",),
-        (),
-        ("Town", "Draft", "Old", "People"),
-        ("Tarn", 1, 2, 900),
-        ("Orm", 3, 4, 412),
-        ("Sel", 5, 6, 77),
-    ):
-        sheet.append(row)
     sheet.column_dimensions["B"].hidden = True
     sheet.column_dimensions.group("B", "C", hidden=True)
     sheet.column_dimensions.group("F", "H", hidden=True)
@@ -455,15 +439,12 @@ def test_why_a_file_is_not_read(tmp_path, name, content, why):
 
 
 def test_tables_beside_each_other_and_formulas_without_values(tmp_path):
-    book = openpyxl.Workbook()
-    for row in (
+    rows = (
         ("Town", "People", None, "Bridge", "Built"),
         ("Tarn", 900, None, "Tarn Bridge", 1884),
-        ("Orm", 412, None, "Mill Bridge", 1901),
-    ):
-        book.active.append(row)
-    book.active["B3"] = "=400+12"
-    book.save(tmp_path / "a.xlsx")
+        ("Orm", "=400+12", None, "Mill Bridge", 1901),
+    )
+    made.workbook(tmp_path / "a.xlsx", rows)
     found = read(tmp_path / "a.xlsx")
     seen = [(block.header, block.rows[0]) for block in found.blocks]
     assert seen == [(("Town", "People"), ("Tarn", "900")), (("Bridge", "Built"), ("Tarn Bridge", "1884"))]
@@ -471,15 +452,13 @@ def test_tables_beside_each_other_and_formulas_without_values(tmp_path):
 
 
 def test_tables_beside_each_other_have_their_own_titles(tmp_path):
-    book = openpyxl.Workbook()
-    for row in (
+    rows = (
         ("Clubs", None, None, None, "Rivers", None),
         ("Club", "Points", None, None, "River", "Length"),
         ("Orm", 3, None, None, "Ilm", 90),
         ("Sel", 4, None, None, "Tarn", 100),
-    ):
-        book.active.append(row)
-    book.save(tmp_path / "a.xlsx")
+    )
+    book = made.workbook(tmp_path / "a.xlsx", rows)
     assert [(one.text, one.header, one.rows[0]) for one in read(tmp_path / "a.xlsx").blocks] == [
         ("Clubs", ("Club", "Points"), ("Orm", "3")),
         ("Rivers", ("River", "Length"), ("Ilm", "90")),

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lisax.errors import LisaxError
-from lisax.formats import labelling
+from lisax.formats.budget import longest_start
 from lisax.formats.catalogue import FORMATS
 from lisax.formats.examples import Example, Passage
 from lisax.formats.format import RELEVANCE
@@ -68,6 +68,7 @@ def test_a_word_longer_than_the_budget_is_cut_inside():
     example = Example("c", "q", (Passage("p_0", "", "x" * 500),))
     inputs = RANK.encode(example, max_tokens=40, count_tokens=COUNTERS["bytes"]).inputs
     assert inputs == "Query: q Document: " + "x" * 10 + " Relevant:"
+    assert longest_start(" x", lambda start: not start) == ""
 
 
 def test_without_room_entities_go_from_the_last_and_then_the_end_of_the_query():
@@ -87,20 +88,19 @@ def test_without_room_entities_go_from_the_last_and_then_the_end_of_the_query():
 
 def test_a_list_that_fits_is_untouched_and_one_that_does_not_gives_each_the_same():
     count = COUNTERS["words"]
-    pairs = [("", "a " * 30), ("", "b b"), ("", "c " * 9)]
-    whole = labelling.encode_listwise("q", pairs, max_tokens=47 + 1, count_tokens=count)
+    example = Example("c", "q", tuple(Passage("p_0", "", text) for text in ("a " * 30, "b b", "c " * 9)))
+    whole = LABEL_LISTWISE.encode(example, max_tokens=47 + 1, count_tokens=count).inputs
     assert count(whole) == 47 + 1 and whole.count(" a") == 30
-    short = labelling.encode_listwise("q", pairs, max_tokens=25, count_tokens=count)
+    short = LABEL_LISTWISE.encode(example, max_tokens=25, count_tokens=count).inputs
     assert short == ("query: q sentence1: a a a a a a sentence2: b b sentence3: c c c c c c relevant:")
 
 
-@pytest.mark.parametrize(("max_tokens", "budget"), [(40, 6), (39, 5), (15, 1), (14, 0), (5, -1)])
+@pytest.mark.parametrize(("max_tokens", "budget"), [(40, 6), (39, 5), (15, 1), (14, 0), (10, 0)])
 def test_the_budget_of_a_sentence_keeps_room_for_the_template_and_eos(max_tokens, budget):
     """`query: Ada composed sentence1: … sentence5: relevant:` are nine words."""
-    found = labelling.sentence_budget(
-        "Ada composed", 5, preset=PAPER, max_tokens=max_tokens, count_tokens=COUNTERS["words"]
-    )
-    assert found == budget
+    example = Example("c", "Ada composed", (Passage("p_0", "", "x " * 9),) * 5)
+    inputs = LABEL_LISTWISE.encode(example, max_tokens=max_tokens, count_tokens=COUNTERS["words"]).inputs
+    assert inputs.split().count("x") == 5 * budget
 
 
 @pytest.mark.skipif(not SPIECE.exists(), reason="T5's vocabulary is not here")
@@ -108,5 +108,6 @@ def test_the_released_budget_is_the_formula_of_the_released_code():
     vocabulary = SentencePieceVocabulary(SPIECE)
     claim = "Nikolaj Coster-Waldau worked with the Fox Broadcasting Company."
     expected = (512 - 2 - len(vocabulary.encode(claim)) - 3 * 5 - 1) // 5
-    found = labelling.sentence_budget(claim, 5, preset=RELEASED, max_tokens=512, count_tokens=vocabulary.count)
-    assert found == expected
+    example = Example("c", claim, (Passage("p_0", "", "town " * 512),) * 5)
+    inputs = LABEL_LISTWISE.encode(example, preset=RELEASED, max_tokens=512, count_tokens=vocabulary.count).inputs
+    assert len(vocabulary.encode("town")) == 1 and inputs.split().count("town") == 5 * expected

@@ -18,6 +18,12 @@ Ilm|Varn|1920|12|7 July
 Total|||95|"""
 
 
+TRIPS = """trip|day|leaves|boat|remark
+Islands|2 May|9:30|Orm|
+Lighthouse|14 April|10.15|Orm|children free
+Harbour|30 May|6:05|Sel|"""
+
+
 def table(text: str) -> TableView:
     header, *rows = (tuple(line.split("|")) for line in text.splitlines())
     return TableView("t", "", header, tuple(rows))
@@ -50,29 +56,14 @@ def texts(claim: str, of: str = CLUBS) -> list[str]:
         ("Orm has the most points", "highest points is 31 of Orm , lowest is 12 of Ilm"),
         ("Orm and Lund have 57 points together", "points of Orm and Lund : total 57 , ratio 1.19"),
         ("Orm has twice the points of Ilm", "points of Orm and Ilm : total 43 , ratio 2.58"),
-    ],
-)
-def test_golden_facts(claim, said):
-    assert said in texts(claim)
-
-
-TRIPS = """trip|day|leaves|boat|remark
-Islands|2 May|9:30|Orm|
-Lighthouse|14 April|10.15|Orm|children free
-Harbour|30 May|6:05|Sel|"""
-
-
-@pytest.mark.parametrize(
-    ("claim", "said"),
-    [
         ("The last day of a trip is 30 May", "latest day is 30 May of Harbour , earliest is 14 April of Lighthouse"),
         ("The islands are before the lighthouse by day", "day of Islands is later than that of Lighthouse"),
         ("The lighthouse leaves after the harbour", "leaves of Lighthouse is later than that of Harbour"),
         ("Two trips have no remark", "remark is empty in 2 rows"),
     ],
 )
-def test_golden_facts_of_dates_times_and_empty_cells(claim, said):
-    assert said in texts(claim, TRIPS)
+def test_golden_facts(claim, said):
+    assert said in texts(claim) + texts(claim, TRIPS)
 
 
 def test_times_with_points_are_no_decimals():
@@ -286,9 +277,9 @@ def test_time_is_linear_in_rows():
         of = TableView("t", "", ("name", "n"), tuple((f"a{i % 97}", str(i)) for i in range(rows)))
         taken = []
         for _ in range(3):
-            start = time.perf_counter()
+            start = time.process_time()
             facts("a1 a2 a3 a4 a5 a6 a7 a8 a9 have n over 12", of)
-            taken.append(time.perf_counter() - start)
+            taken.append(time.process_time() - start)
         return min(taken)
 
     assert seconds(8000) < 60 * seconds(400) + 0.1

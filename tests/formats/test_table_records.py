@@ -120,9 +120,9 @@ def test_totals_are_found_in_linear_time():
         many = table("name|n", *("|1" for _ in range(rows)))
         taken = []
         for _ in range(3):
-            start = time.perf_counter()
+            start = time.process_time()
             totals(many)
-            taken.append(time.perf_counter() - start)
+            taken.append(time.process_time() - start)
         return min(taken)
 
     assert seconds(16000) < 60 * seconds(800) + 0.1

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lisax.errors import LisaxError
-from lisax.formats.examples import Example
 from lisax.formats.presets import PAPER, RELEASED
 from lisax.formats.tables import (
     TABLE_FUSION,
@@ -16,8 +15,6 @@ from lisax.formats.tables import (
     TableClass,
     TableExample,
     TableView,
-    encode_table,
-    encode_tables,
     header_text,
     row_text,
     table_classes,
@@ -42,8 +39,13 @@ GOALS_TEXT = (
 TOWNS_TEXT = "row 1 is : town is Tirol ; people is 9,000 . row 2 is : town is Varn ; people is 12,000 ."
 
 
-def example(*tables, label=None):
-    return TableExample("7", CLAIM, tables, label, (False,) * len(tables))
+def example(*tables, claim=CLAIM, label=None):
+    return TableExample("7", claim, tables, label, (False,) * len(tables))
+
+
+def alone(claim, table, limit=None, count=COUNTERS["words"]):
+    (text,) = TABLE_FUSION.encode_each(example(table, claim=claim), max_tokens=limit, count_tokens=count)
+    return text
 
 
 @pytest.mark.parametrize(
@@ -75,15 +77,11 @@ def test_the_exact_text_of_each_table_on_its_own():
         (f"query: {CLAIM} table: {GOALS_TEXT} relevant:", (0,)),
         (f"query: {CLAIM} table: {TOWNS_TEXT} relevant:", (0,)),
     ]
-    with pytest.raises(LisaxError, match="an input for each table"):
-        TABLE_FUSION.encode(example(GOALS), count_tokens=COUNTERS["words"])
-    with pytest.raises(LisaxError, match="the format 'tables' takes TableExample, found Example"):
-        TABLES.encode(Example("7", CLAIM), count_tokens=COUNTERS["words"])
 
 
 def test_what_goes_first_when_room_is_short():
     def at(limit):
-        text = encode_table("a b c", GOALS, max_tokens=limit, count_tokens=COUNTERS["words"])
+        text = alone("a b c", GOALS, limit)
         return text.inputs.removeprefix("query: ").removesuffix(" relevant:"), *text.dropped
 
     caption, header = "Seasons of Tirol United .", "header is : year ; place ; goals ."
@@ -104,8 +102,10 @@ def test_tables_share_the_budget_and_a_small_one_leaves_its_part_to_the_others()
         return TableView("t", "", ("h",), tuple((str(i),) for i in range(rows)))
 
     def kept(limit, *rows):
-        text = encode_tables("q", [many(n) for n in rows], max_tokens=limit, count_tokens=COUNTERS["words"])
-        return [n - dropped for n, dropped in zip(rows, text.dropped)]
+        tables = example(*map(many, rows), claim="q")
+        text = TABLES.encode(tables, max_tokens=limit, count_tokens=COUNTERS["words"])
+        assert text.dropped_rows == sum(rows) - text.inputs.count("row ")
+        return [part.count("row ") for part in text.inputs.split(" table")[1:]]
 
     # A row is 8 words; `query: q relevant:`, three markers and EOS are 7.
     assert kept(7 + 8 * 9, 100, 100, 100) == [3, 3, 3]
@@ -137,52 +137,42 @@ def test_every_input_fits_keeps_claim_and_header_and_tells_what_it_dropped(
     counter, claim, tables, limit, preset, together
 ):
     count = COUNTERS[counter]
+    given, budget = example(*tables, claim=claim), {"preset": preset, "max_tokens": limit, "count_tokens": count}
     if together:
-        texts = [(encode_tables(claim, tables, preset=preset, max_tokens=limit, count_tokens=count), tables)]
+        text = TABLES.encode(given, **budget)
+        texts = [(text.inputs, text.dropped_rows, tables)]
     else:
-        texts = [
-            (encode_table(claim, table, preset=preset, max_tokens=limit, count_tokens=count), [table])
-            for table in tables
-        ]
-    for text, of_text in texts:
-        marker = "table1:" if together else "table:"
-        assert count(text.inputs) <= limit
-        assert text.inputs.endswith(preset.label_closing) and marker in text.inputs
-        # Each table's kept rows are its first ones, whole, and where there is none its header stands.
-        bodies = []
-        for table, dropped in zip(of_text, text.dropped, strict=True):
-            assert 0 <= dropped <= len(table.rows)
-            rows = [row_text(i + 1, table.header, row) for i, row in enumerate(table.rows)]
-            bodies.append(" ".join(rows[: len(rows) - dropped]) or header_text(table.header))
-        claim_text = " ".join(claim.split())
+        found = TABLE_FUSION.encode_each(given, **budget)
+        texts = [(text.inputs, *text.dropped, [table]) for text, table in zip(found, tables, strict=True)]
+    for inputs, dropped, of_text in texts:
         markers = [f"table{i + 1}:" if together else "table:" for i in range(len(of_text))]
-        captions = [" ".join(table.caption.split()) for table in of_text]
-        parts = [
-            preset.claim_slot,
-            claim_text,
-            *(
-                f"{mark} {caption + ' . ' if caption else ''}{body}"
-                for mark, caption, body in zip(markers, captions, bodies)
-            ),
-            preset.label_closing,
-        ]
-        expected = " ".join(" ".join(parts).split())
-        if any(len(table.rows) > dropped for table, dropped in zip(of_text, text.dropped)):
-            assert text.inputs == expected
-        elif text.inputs != expected:  # no row is left; then captions and headers give way, before the claim
+        assert count(inputs) <= limit
+        assert inputs.endswith(preset.label_closing) and markers[0] in inputs
+        # Each table's kept rows are its first ones, whole, and where there is none its header stands.
+        kept = [len(re.findall(r"\brow \d+ is :", part)) for part in re.split("|".join(markers), inputs)[1:]]
+        assert sum(kept) + dropped == sum(len(table.rows) for table in of_text)
+        parts = [preset.claim_slot, claim]
+        for marker, table, rows in zip(markers, of_text, kept, strict=True):
+            said = [row_text(i, table.header, row) for i, row in enumerate(table.rows[:rows], start=1)]
+            caption = [table.caption, "."] if table.caption.split() else []
+            parts += [marker, *caption, *(said or [header_text(table.header)])]
+        expected = " ".join(" ".join([*parts, preset.label_closing]).split())
+        if any(kept):
+            assert inputs == expected
+        elif inputs != expected:  # no row is left; then captions and headers give way, before the claim
             assert count(expected) > limit
-            start = f"{preset.claim_slot} {claim_text} {marker}" if claim_text else f"{preset.claim_slot} {marker}"
-            assert text.inputs.startswith(start) or not re.search("header|row", text.inputs.split(marker)[-1])
+            start = " ".join(" ".join([preset.claim_slot, claim, markers[0]]).split())
+            assert inputs.startswith(start) or not re.search("header|row", inputs.split(markers[0])[-1])
 
 
 @settings(max_examples=60)
 @given(table=views(max_columns=3), limit=st.integers(60, 200))
 def test_no_row_is_dropped_that_has_room(table, limit):
     count = COUNTERS["words"]
-    text = encode_table("a claim", table, max_tokens=limit, count_tokens=count)
+    text = alone("a claim", table, limit)
     if text.dropped[0]:
         one_more = TableView("t", table.caption, table.header, table.rows[: len(table.rows) - text.dropped[0] + 1])
-        assert count(encode_table("a claim", one_more, count_tokens=count).inputs) > limit
+        assert count(alone("a claim", one_more).inputs) > limit
 
 
 def test_only_the_rows_that_are_kept_are_counted():
@@ -195,9 +185,7 @@ def test_only_the_rows_that_are_kept_are_counted():
 
     table = TableView("t", "long", ("a", "b"), Rows((str(i), "x") for i in range(5000)))
     asked = []
-    text = encode_table(
-        "q", table, max_tokens=512, count_tokens=lambda text: asked.append(text) or COUNTERS["words"](text)
-    )
+    text = alone("q", table, 512, lambda text: asked.append(text) or COUNTERS["words"](text))
     kept = 5000 - text.dropped[0]
     assert kept == (512 - 1 - 5) // 12 and Rows.read <= kept + 1 and len(asked) <= kept + 5
 
@@ -205,9 +193,9 @@ def test_only_the_rows_that_are_kept_are_counted():
 def test_wide_right_to_left_and_odd_tables_are_ordinary():
     wide = TableView("t", "", tuple(f"h{i}" for i in range(300)), (tuple(str(i) for i in range(300)),) * 3)
     for view in (wide, TableView("t", "שלום", ("שנה", "🙂"), (("١٩٢١", "👩‍👩‍👧"),)), TableView("t", "", (), ((), ()))):
-        text = encode_table(CLAIM, view, max_tokens=512, count_tokens=COUNTERS["bytes"])
+        text = alone(CLAIM, view, 512, COUNTERS["bytes"])
         assert len(text.inputs.encode()) < 512 and text.inputs.startswith(f"query: {CLAIM} table:")
-    assert encode_table("q", wide, count_tokens=len).dropped == (0,)
+    assert alone("q", wide).dropped == (0,)
 
 
 def test_classes_of_tables():

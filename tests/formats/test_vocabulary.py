@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from lisax.errors import DataError, LisaxError
-from lisax.formats import label_words
 from lisax.formats.presets import PAPER, RELEASED
-from lisax.formats.vocabulary import SentencePieceVocabulary, train_vocabulary, unwritten
+from lisax.formats.vocabulary import SentencePieceVocabulary, single_pieces, train_vocabulary, unwritten
 
 SPIECE = Path(__file__).parents[2] / "../shared/data/t5vocab/spiece.model"
 TEXTS = [f"The harbour of town {n} was opened in {1900 + n} by Anna number {n * 7} ." for n in range(300)]
@@ -21,8 +20,8 @@ def vocabulary(tmp_path_factory):
 def test_required_words_are_single_pieces(vocabulary):
     assert len(vocabulary.encode("true false weak")) == 3
     for preset in (PAPER, RELEASED):
-        assert len(set(label_words.single_pieces(preset.label_words, vocabulary.encode))) == 3
-        assert len(set(label_words.single_pieces(preset.ranking_words, vocabulary.encode))) == 2
+        assert len(set(single_pieces(preset.label_words, vocabulary.encode))) == 3
+        assert len(set(single_pieces(preset.ranking_words, vocabulary.encode))) == 2
 
 
 def test_words_survive_the_round_trip(vocabulary):
@@ -51,9 +50,9 @@ def test_a_required_word_already_common_keeps_the_size(tmp_path):
 
 def test_errors_name_the_word_and_the_file(vocabulary, tmp_path):
     with pytest.raises(LisaxError, match="label word 'unverifiable' is .* pieces"):
-        label_words.single_pieces(["true", "unverifiable"], vocabulary.encode)
+        single_pieces(["true", "unverifiable"], vocabulary.encode)
     with pytest.raises(LisaxError, match="'true' and 'true' are the same piece"):
-        label_words.single_pieces(["true", "true"], vocabulary.encode)
+        single_pieces(["true", "true"], vocabulary.encode)
     (tmp_path / "bad").write_text("not a model")
     with pytest.raises(DataError, match="bad: not a SentencePiece model"):
         SentencePieceVocabulary(tmp_path / "bad")
@@ -65,8 +64,8 @@ def test_errors_name_the_word_and_the_file(vocabulary, tmp_path):
 def test_the_label_words_in_T5s_own_vocabulary():
     vocabulary = SentencePieceVocabulary(SPIECE)
     assert vocabulary.size == 32100
-    assert label_words.single_pieces(PAPER.ranking_words, vocabulary.encode) == (1176, 6136)
-    assert len(set(label_words.single_pieces(PAPER.label_words, vocabulary.encode))) == 3
+    assert single_pieces(PAPER.ranking_words, vocabulary.encode) == (1176, 6136)
+    assert len(set(single_pieces(PAPER.label_words, vocabulary.encode))) == 3
 
 
 def test_half_of_a_surrogate_pair_is_told_and_not_encoded(vocabulary):

@@ -15,7 +15,7 @@ from read_tasks import read
 import lisax.tasks.tables
 from lisax.formats.examples import write_examples
 from lisax.formats.labelling import CLAIM_ONLY
-from lisax.formats.tables import TABLES, TableExample, TableView, encode_table
+from lisax.formats.tables import TABLE_FUSION, TABLES, TableExample, TableView
 from lisax.formats.vocabulary import SentencePieceVocabulary, train_vocabulary
 from lisax.formats.vocabulary_file import TokenizerVocabulary
 from lisax.models.pair import FIRST
@@ -98,10 +98,7 @@ def test_fusion_features(folder):
     assert found == [[1, 2, 1], [1, 3, 1], [1, 1, 1], [0, 0, 0], [2, 1, 0], [0, 0, 0]]
     for row, example in zip(rows, EXAMPLES, strict=True):
         assert row["inputs"].dtype == row["targets"].dtype == np.int32 and row["inputs"].shape == (k * length,)
-        texts = [
-            encode_table(example.claim, table, max_tokens=length, count_tokens=vocabulary.count)
-            for table in example.tables
-        ]
+        texts = TABLE_FUSION.encode_each(example, max_tokens=length, count_tokens=vocabulary.count)
         expected = np.zeros((k, length), np.int32)
         for i, text in enumerate(texts):
             ids = [*vocabulary.encode(text.inputs), 1]

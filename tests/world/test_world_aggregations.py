@@ -9,7 +9,6 @@ import lisax.world
 from lisax.corpora import open_folder
 from lisax.corpora.answer_cells import value_of
 from lisax.corpora.check import check
-from lisax.errors import LisaxError
 from lisax.predict.arithmetic import aggregate
 from lisax.records import Operation, split_cell_id
 
@@ -44,8 +43,6 @@ def test_other_questions_and_files_stay_as_they_are(folders):
     for path in without.glob("*.jsonl"):
         assert path.name.startswith("questions.") or path.read_bytes() == (with_them / path.name).read_bytes()
     assert check(with_them).sound
-    with pytest.raises(LisaxError, match="aggregations_per_table must not be negative"):
-        lisax.world.write(without, 1, aggregations_per_table=-1)
 
 
 def test_an_oracle_makes_the_answers_of_the_operands(folders, questions):

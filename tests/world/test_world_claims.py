@@ -11,8 +11,9 @@ from lisax.world.claims import COMPARE, JOINT, ONE_HOP, TWO_HOP, ClaimWriter
 from lisax.world.facts import KINDS, SIZE
 from lisax.world.phrases import PROFESSIONS, RELATIONS
 from lisax.world.tables import edges_of, tables_of
-from lisax.world.writing import neighbourhoods
+from lisax.world.writing import neighbourhoods, split_of
 from tests.adversary.known_world import decide, told
+from tests.world.bayes import share_right
 
 PAGES = 500  # the last neighbourhood is cut
 
@@ -87,6 +88,17 @@ def test_edges_and_rows_stand_in_for_sentences_and_change_no_claim():
                 rows += sum("#r" in unit for s in of_structures for unit in s)
                 alone += len(of_structures)
     assert alone > 400 and rows > 100
+
+
+def test_claims_alone_are_near_chance():
+    """A third is chance."""
+    claims = {"train": [], "dev": [], "test": []}
+    for geography, place, pages in neighbourhoods(1500, seed=5):
+        writer = ClaimWriter(geography, place, pages, geography.rng(place.number, "claims"))
+        for i, page in enumerate(pages):
+            found = claims[split_of(place.number * SIZE + i, 5)]
+            found += [stated.claim for stated in writer.claims(page.entity, 3)]
+    assert share_right(claims["train"], claims["dev"] + claims["test"]) < 0.40
 
 
 def test_facts_never_disagree(world):

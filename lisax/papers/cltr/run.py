@@ -19,7 +19,7 @@ from lisax.corpora import open_folder
 from lisax.devices.workers import Opens, lines_to_file
 from lisax.errors import LisaxError
 from lisax.formats.examples import write_examples
-from lisax.formats.parts import TABLE_PARTS, PartKind, encode_header
+from lisax.formats.parts import TABLE_OPERATION, TABLE_PARTS, OperationExample, PartKind
 from lisax.formats.reading import PassageView
 from lisax.formats.vocabulary import REQUIRED_WORDS
 from lisax.papers.base import REPORT, TRAIN, VALIDATION
@@ -278,7 +278,8 @@ class Cltr(QuestionPipeline):
             for example in part_examples.parts_of("", "", few):
                 yield TABLE_PARTS.encode(example, preset=self.preset, count_tokens=len).inputs
             if self.recipe.learns_operations:
-                yield encode_header("", table.header, preset=self.preset, count_tokens=len)
+                names = OperationExample("", "", table.id, table.header)
+                yield TABLE_OPERATION.encode(names, preset=self.preset, count_tokens=len).inputs
         for question in questions:
             yield question.text
 
