@@ -298,8 +298,8 @@ class _Facts:
     def _computed(self, asked: Number) -> Iterator[tuple[str, Fraction]]:
         """Facts, each with its value, that compute numbers of the claim's dimension from the sentences' numbers."""
         known = {one.low for one in self.asked if one is not asked and not one.dimension}
-        of_dimension = self.found.get(asked.dimension) or (self.found.get("", []) if asked.dimension == "year" else [])
-        same = [one for one in of_dimension if one.exact and not one.part and (one.dimension or one.low not in known)]
+        same = [one for one in self._same(asked) if one.exact and not one.part]
+        same = [one for one in same if one.dimension or one.low not in known]
         for _, of_sentence in itertools.groupby(same, lambda one: one.place):
             terms = list(of_sentence)
             if len(terms) > 2 and not any(one.offset for one in terms):
