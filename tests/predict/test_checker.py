@@ -9,7 +9,7 @@ from small_bundles import TABLES, bundle
 
 from lisax import Checker, Evidence, Index, Label, LisaxError, Ranker, Verdict, Verifier, example_pages, shipped
 from lisax.cli import main
-from lisax.cli.check import check
+from lisax.cli.check import CheckOptions
 from lisax.cli.serve import ServeOptions
 from lisax.cli.verify import verify
 from lisax.corpora import table_predictions
@@ -384,7 +384,7 @@ def test_evidence_of_a_run_is_looked_up_once_each(pages):
         Engine,
         ServeSettings,
         verify_file,
-        check,
+        CheckOptions,
         verify,
         ServeOptions,
     ],
