@@ -119,7 +119,7 @@ def test_who_drips_a_body_gives_the_place_back_long_before_a_slow_upload_has_to(
         assert time.monotonic() - began < 10
     sent = POST + b"x" * 999
     with served(create(page), limits) as port, connected(port, "127.0.0.2", sent[:-500]) as steady:
-        time.sleep(0.45)  # past the grace, at a rate that is enough
+        time.sleep(0.35)  # past the grace, at a rate that is enough
         steady.sendall(sent[-500:])
         assert received(steady).startswith(b"HTTP/1.1 403")  # it is whole, and of no form of ours
 
