@@ -21,15 +21,9 @@ TRAINS = ("train", "run", "demo", "reproduce")
 
 
 def root() -> Root:
-    version = click.version_option(__version__, message="lisax %(version)s")
-    return version(
-        Root(
-            "lisax",
-            help="Checks claims against text, tables and graphs with T5, in JAX.",
-            context_settings=SETTINGS,
-            subcommand_metavar="VERB …",
-        )
-    )
+    help = "Checks claims against text, tables and graphs with T5, in JAX."
+    made = Root("lisax", help=help, context_settings=SETTINGS, subcommand_metavar="VERB …")
+    return click.version_option(__version__, message="lisax %(version)s")(made)
 
 
 def invoke(words: Sequence[str]) -> int:
@@ -79,8 +73,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         restarts = next((word for word in arguments if not word.startswith("-")), None) in RESTARTS
-        print(
-            f"lisax: interrupted; the same command {'starts again' if restarts else 'resumes'}",
-            file=sys.stderr,
-        )
+        print(f"lisax: interrupted; the same command {'starts again' if restarts else 'resumes'}", file=sys.stderr)
         return 130

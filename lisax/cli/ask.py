@@ -34,8 +34,7 @@ def ask(
         ),
     ] = None,
     retriever: Annotated[
-        Local | None,
-        Option("For readers: the model that `lisax index vectors` filled the index with.", "MODEL"),
+        Local | None, Option("For readers: the model that `lisax index vectors` filled the index with.", "MODEL")
     ] = None,
     columns: Annotated[
         Local | None, Option("For tables: a separate model for columns; --model then scores rows only.", "DIR")

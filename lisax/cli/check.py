@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Annotated, Literal
 
 import click
@@ -63,9 +64,10 @@ def words_of(given: str | None) -> tuple[str, ...]:
     return () if given is None else tuple(word.strip() for word in given.split(","))
 
 
-def check(
-    claim: Annotated[str | None, Argument("The claim, in quotation marks; or give --claims.", "CLAIM")] = None,
-    *,
+@dataclasses.dataclass(frozen=True)
+class CheckOptions:
+    """The fields of `checking.Settings` that are options."""
+
     model: Annotated[
         Local | None,
         Option(
@@ -75,9 +77,9 @@ def check(
             default="the shipped labeller of --tier over text, or over tables if there is no text",
             names=("--verifier", "--model"),
         ),
-    ] = None,
-    tier: Tier = None,
-    corpus: Documents = None,
+    ] = None
+    tier: Tier = None
+    corpus: Documents = None
     index: Annotated[
         Indexed | None,
         Option(
@@ -85,15 +87,52 @@ def check(
             "`lisax index cluster`, such as http://localhost:9200/wiki.",
             "INDEX",
         ),
-    ] = None,
-    wikipedia: Annotated[
-        bool,
+    ] = None
+    ranker: Annotated[
+        str | None,
         Option(
-            "Instead of --corpus: the English Wikipedia as it is now, the introductions of the pages that its search finds "
-            "for the claim's entities. LISAX_CONTACT must hold your e-mail address or URL, which Wikipedia wants to know."
+            "The model that orders the evidence: a ranker's folder, a published one (hf:OWNER/NAME), bm25, or a sentence "
+            "encoder such as minilm, whose vectors count besides BM25. FIRST,SECOND: the second compares the best of the "
+            "first (duoT5).",
+            "DIR",
+            default="over text the shipped one; with --model and without its encoder (lisax models get minilm) bm25",
         ),
-    ] = False,
-    mediawiki: Annotated[str | None, Option("As --wikipedia, of another wiki: the URL of its api.php.", "URL")] = None,
+    ] = None
+    prompt: Prompt = None
+    label_words: LabelWords = None
+    ranker_prompt: Annotated[str | None, Option("As --prompt, of the ranker.", "TEXT")] = None
+    ranker_words: Annotated[str | None, Option("With --ranker-prompt, the answers: RELEVANT,NOT-RELEVANT.", "W,W")] = (
+        None
+    )
+    aggregate: Aggregate = "any"
+    threshold: Annotated[
+        float | None,
+        Option(
+            "For table fusion: claims with at most this sufficiency have not enough information.",
+            default="the one chosen in training",
+        ),
+    ] = None
+    min_confidence: MinConfidence = None
+    two_way: Annotated[bool, Option("Where evidence is found, choose between SUPPORTS and REFUTES.")] = False
+    calibrate: Calibrate = False
+    temporal: Annotated[bool, Option("Let the dates of claim and evidence decide if they can.")] = True
+    hops: Annotated[Literal["1", "2"], Option("2: also search pages that sentences of the first pages name.")] = "1"
+    documents: Annotated[Count, Option("Number of pages or passages to retrieve.")] = 20
+    candidates: Annotated[Count, Option("How many of their sentences, rows or edges are ranked.")] = 100
+    evidence: Annotated[
+        Count | None,
+        Option(
+            "How many sentences or tables the model reads together.",
+            default="as in training; the shipped labellers look through five, and read two (`light`) or three together",
+        ),
+    ] = None
+    skip_bad: SkipBad = False
+    strict: Annotated[bool, Option("With --corpus: fail if a file cannot be read; by default it is left out.")] = False
+
+
+def check(
+    claim: Annotated[str | None, Argument("The claim, in quotation marks; or give --claims.", "CLAIM")] = None,
+    *,
     claims: Annotated[
         Local | None,
         Option(
@@ -111,47 +150,16 @@ def check(
             default="-, standard output",
         ),
     ] = None,
-    ranker: Annotated[
-        str | None,
+    options: CheckOptions,
+    wikipedia: Annotated[
+        bool,
         Option(
-            "The model that orders the evidence: a ranker's folder, a published one (hf:OWNER/NAME), bm25, or a sentence "
-            "encoder such as minilm, whose vectors count besides BM25. FIRST,SECOND: the second compares the best of the "
-            "first (duoT5).",
-            "DIR",
-            default="over text the shipped one; with --model and without its encoder (lisax models get minilm) bm25",
+            "Instead of --corpus: the English Wikipedia as it is now, the introductions of the pages that its search finds "
+            "for the claim's entities. LISAX_CONTACT must hold your e-mail address or URL, which Wikipedia wants to know."
         ),
-    ] = None,
-    prompt: Prompt = None,
-    label_words: LabelWords = None,
-    ranker_prompt: Annotated[str | None, Option("As --prompt, of the ranker.", "TEXT")] = None,
-    ranker_words: Annotated[
-        str | None, Option("With --ranker-prompt, the answers: RELEVANT,NOT-RELEVANT.", "W,W")
-    ] = None,
-    aggregate: Aggregate = "any",
-    threshold: Annotated[
-        float | None,
-        Option(
-            "For table fusion: claims with at most this sufficiency have not enough information.",
-            default="the one chosen in training",
-        ),
-    ] = None,
-    min_confidence: MinConfidence = None,
-    two_way: Annotated[bool, Option("Where evidence is found, choose between SUPPORTS and REFUTES.")] = False,
-    calibrate: Calibrate = False,
-    temporal: Annotated[bool, Option("Let the dates of claim and evidence decide if they can.")] = True,
-    hops: Annotated[Literal["1", "2"], Option("2: also search pages that sentences of the first pages name.")] = "1",
-    documents: Annotated[Count, Option("Number of pages or passages to retrieve.")] = 20,
-    candidates: Annotated[Count, Option("How many of their sentences, rows or edges are ranked.")] = 100,
-    evidence: Annotated[
-        Count | None,
-        Option(
-            "How many sentences or tables the model reads together.",
-            default="as in training; the shipped labellers look through five, and read two (`light`) or three together",
-        ),
-    ] = None,
-    skip_bad: SkipBad = False,
+    ] = False,
+    mediawiki: Annotated[str | None, Option("As --wikipedia, of another wiki: the URL of its api.php.", "URL")] = None,
     workers: AtWorkers = None,
-    strict: Annotated[bool, Option("With --corpus: fail if a file cannot be read; by default it is left out.")] = False,
     json: Annotated[bool, Option("Print the verdict on a single claim as JSON.")] = False,
 ) -> None:
     """Check a claim, or many, against a corpus or an index.
@@ -164,27 +172,27 @@ def check(
     """
     if (claim is None) == (claims is None):
         raise click.UsageError("give one claim in quotation marks, or --claims FILE (`-` for standard input)")
-    if sum((corpus is not None, index is not None, wikipedia, mediawiki is not None)) != 1:
+    if sum((options.corpus is not None, options.index is not None, wikipedia, mediawiki is not None)) != 1:
         raise click.UsageError(
             "give the evidence to check against: one of --corpus DIR, --index INDEX, --wikipedia and --mediawiki URL"
         )
-    if (wikipedia or mediawiki) and hops == "2":
+    if (wikipedia or mediawiki) and options.hops == "2":
         raise click.UsageError("--hops 2 needs an index: give --corpus DIR or --index INDEX")
     if out == STREAM:
         out = None
     if out is not None and claims in (None, STREAM):
         raise click.UsageError("--out is for --claims FILE: other verdicts go to standard output")
-    if calibrate and out is None:
+    if options.calibrate and out is None:
         raise click.UsageError("--calibrate is for --claims FILE and --out FILE")
     if workers is not None and (claims in (None, STREAM) or wikipedia or mediawiki):
         raise click.UsageError("--workers is for --claims FILE, with --corpus DIR or --index INDEX")
-    if strict and corpus is None:
+    if options.strict and options.corpus is None:
         raise click.UsageError("--strict is for --corpus DIR")
-    if tier is not None and model is not None:
+    if options.tier is not None and options.model is not None:
         raise click.UsageError("--tier chooses a shipped labeller: leave it out with --model")
-    if calibrate and two_way:
+    if options.calibrate and options.two_way:
         raise click.UsageError("--calibrate fits the probabilities of all labels: leave --two-way out")
-    if calibrate and model is None:
+    if options.calibrate and options.model is None:
         raise click.UsageError("--calibrate changes a model: name yours with --model DIR")
     from lisax.predict.checking import Settings, check_file, check_one, check_stream
     from lisax.retrieval.mediawiki import WIKIPEDIA, user_agent
@@ -192,30 +200,8 @@ def check(
     wiki = WIKIPEDIA if wikipedia else mediawiki
     if wiki is not None:
         user_agent()  # before a model is fetched for a check that cannot be made
-    settings = Settings(
-        corpus,
-        index,
-        model,
-        ranker,
-        aggregate,
-        threshold,
-        temporal,
-        int(hops),
-        documents,
-        candidates,
-        evidence,
-        min_confidence,
-        two_way,
-        calibrate,
-        prompt,
-        words_of(label_words),
-        ranker_prompt,
-        words_of(ranker_words),
-        skip_bad=skip_bad,
-        tier=tier,
-        strict=strict,
-        wiki=wiki,
-    )
+    words = {"label_words": words_of(options.label_words), "ranker_words": words_of(options.ranker_words)}
+    settings = Settings(**vars(options) | words | {"hops": int(options.hops)}, wiki=wiki)
     if claim is not None:
         verdict = check_one(settings, claim)
         print(verdict.to_json() if json else verdict)

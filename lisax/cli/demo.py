@@ -7,8 +7,7 @@ from typing import Annotated
 
 import click
 
-from lisax.cli.gin import GinBindings, GinFiles, GinSearchPaths, split_paths
-from lisax.cli.run import OUT, Data, DryRun, Labeller, Out, Until, check_pages
+from lisax.cli.run import OUT, Data, Labeller, Out, RunOptions, check_pages
 from lisax.cli.verbs import Count, Option, Port
 
 
@@ -24,8 +23,7 @@ def demo(
     ] = None,
     seed: Annotated[int, Option("Seed of the generated world and of training.")] = 0,
     out: Out = OUT,
-    until: Until = None,
-    dry_run: DryRun = False,
+    run: RunOptions,
     serve: Annotated[
         bool,
         Option(
@@ -34,9 +32,6 @@ def demo(
         ),
     ] = False,
     port: Annotated[Port, Option("With --serve: the port of the page; 0 picks a free one.")] = 8765,
-    gin_file: GinFiles = (),
-    gin_bindings: GinBindings = (),
-    gin_search_paths: GinSearchPaths = "",
 ) -> None:
     """Check claims of a generated world, or of --data, with the shipped checker; then run LisT5 there: a report.
 
@@ -54,20 +49,18 @@ def demo(
         raise click.UsageError("--from-nothing trains models: leave --model out")
     from lisax.errors import LisaxError
     from lisax.papers.first_verdicts import first_verdicts
-    from lisax.papers.running import RunSettings, WorldSettings, labeller_binding, run_paper
+    from lisax.papers.running import WorldSettings, labeller_binding, run_paper
     from lisax.progress import say
     from lisax.weights import pretrained
 
     given = () if model is None else (labeller_binding(model),)
-    if not (from_nothing or dry_run or given):
+    if not (from_nothing or run.dry_run or given):
         try:
             pretrained.get("minilm", say=say)
         except LisaxError as error:
             say(f"training starts from nothing: {error}")
             from_nothing = True
-    settings = RunSettings(
-        out, gin_file, (f"Recipe.seed = {seed}", *given, *gin_bindings), split_paths(gin_search_paths), until, dry_run
-    )
+    settings = run.settings(out, f"Recipe.seed = {seed}", *given)
     first = functools.partial(first_verdicts, model=model)
     if data is None:
         world = WorldSettings(pages or (12_000 if from_nothing else 2_000), seed)

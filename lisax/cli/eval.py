@@ -5,10 +5,7 @@ from __future__ import annotations
 from lisax.cli.gin import GinOptions, configured_by
 
 
-def eval(
-    *,
-    gin: GinOptions,
-) -> None:
+def eval(*, gin: GinOptions) -> None:
     """Evaluate a checkpoint on a seqio task, and write the metrics to EVAL_OUTPUT_DIR.
 
         lisax eval --gin_file=models/t5_1_1_small.gin --gin_file=runs/eval.gin --gin.CHECKPOINT_PATH=out \\

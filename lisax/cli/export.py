@@ -23,8 +23,7 @@ def export(
         ),
     ] = ("bundle",),
     adapter: Annotated[
-        bool,
-        Option("Write only a trained adapter, a small file: its backbone is read when it is used."),
+        bool, Option("Write only a trained adapter, a small file: its backbone is read when it is used.")
     ] = False,
 ) -> None:
     """Write a trained model as a bundle for inference: safetensors, model.json and vocabulary.

@@ -31,18 +31,6 @@ GinBindings = Annotated[
     ),
 ]
 GinSearchPaths = Annotated[str, Option("Folders to search for gin files.", "DIR,DIR", names=("--gin_search_paths",))]
-TfdsDataDir = Annotated[
-    str | None,
-    Option("Folder of TensorFlow Datasets, for tasks that use them.", "DIR", names=("--tfds_data_dir",)),
-]
-SeqioCacheDirs = Annotated[
-    str,
-    Option(
-        "Folders of cached tasks written by `lisax cache tasks`; used with USE_CACHED_TASKS=True.",
-        "DIR,DIR",
-        names=("--seqio_additional_cache_dirs",),
-    ),
-]
 
 
 def split_paths(paths: str) -> list[str]:
@@ -56,8 +44,17 @@ class GinOptions:
     gin_file: GinFiles = ()
     gin_bindings: GinBindings = ()
     gin_search_paths: GinSearchPaths = ""
-    tfds_data_dir: TfdsDataDir = None
-    seqio_additional_cache_dirs: SeqioCacheDirs = ""
+    tfds_data_dir: Annotated[
+        str | None, Option("Folder of TensorFlow Datasets, for tasks that use them.", "DIR", names=("--tfds_data_dir",))
+    ] = None
+    seqio_additional_cache_dirs: Annotated[
+        str,
+        Option(
+            "Folders of cached tasks written by `lisax cache tasks`; used with USE_CACHED_TASKS=True.",
+            "DIR,DIR",
+            names=("--seqio_additional_cache_dirs",),
+        ),
+    ] = ""
 
 
 def configured_by(verb: str, given: GinOptions) -> contextlib.AbstractContextManager[Any]:

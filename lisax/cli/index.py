@@ -7,11 +7,11 @@ lisax index mixed --corpus DIR --out INDEX --vectors minilm
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import re
 import time
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import click
@@ -32,23 +32,14 @@ def _shard(text: str) -> tuple[int, int]:
 Corpus = Annotated[Local, Option("Folder in any layout that `lisax data check` reads.", "DIR")]
 Out = Annotated[Local, Option("Folder of the index.", "INDEX")]
 Existing = Annotated[Local, Argument("Folder of an index.", "INDEX")]
-K1 = Annotated[float | None, Option("BM25's k1.", default="0.6")]
-B = Annotated[float | None, Option("BM25's b.", default="0.5")]
-TablesK1 = Annotated[float | None, Option("BM25's k1.", default="1.2, with --vectors 0.3")]
-TablesB = Annotated[float | None, Option("BM25's b.", default="0.75, with --vectors 0.9")]
+K1 = Annotated[float | None, Option("BM25's k1.", default="0.6, of tables 1.2, with vectors 0.3")]
+B = Annotated[float | None, Option("BM25's b.", default="0.5, of tables 0.75, with vectors 0.9")]
 Language = Annotated[
     str | None,
     Option(
         "Language whose words are stemmed, such as german; auto detects the language of the first texts.",
         "NAME",
         default="english",
-    ),
-]
-Analyzer = Annotated[
-    Literal["lucene"] | None,
-    Option(
-        "Terms and scores of Lucene's EnglishAnalyzer and BM25, which Pyserini has. The index keeps its analyzer.",
-        default="LisaX's own terms",
     ),
 ]
 Source = Literal["text", "tables", "graphs"]
@@ -61,9 +52,53 @@ Vectors = Annotated[
         "with --add, the model of the index's vectors",
     ),
 ]
-
-
 Strict = Annotated[bool, Option("Fail if a file cannot be read; by default it is named and left out.")]
+
+
+@dataclasses.dataclass(frozen=True)
+class Indexing:
+    """The options of verbs that index a corpus by BM25."""
+
+    corpus: Corpus
+    out: Out
+    k1: K1 = None
+    b: B = None
+    language: Language = None
+    analyzer: Annotated[
+        Literal["lucene"] | None,
+        Option(
+            "Terms and scores of Lucene's EnglishAnalyzer and BM25, which Pyserini has. The index keeps its analyzer.",
+            default="LisaX's own terms",
+        ),
+    ] = None
+    add: Annotated[bool, Option("Add the corpus to all that the index has of its kind.")] = False
+    vectors: Vectors = None
+
+    def settings(self) -> dict[str, Any]:
+        """The settings of a new index that were given, by name. Raises UsageError for any with `add`."""
+        settings: dict[str, Any] = _bm25_settings(self.k1, self.b, self.add)
+        for name in ("analyzer", "language"):
+            if self.add and getattr(self, name) is not None:
+                raise click.UsageError(
+                    f"an index keeps the {name} that it was built with: leave --{name} out with --add"
+                )
+        if self.analyzer is not None:
+            if self.language is not None:
+                raise click.UsageError("--analyzer lucene is of English: leave --language out")
+            settings["analyzer"] = self.analyzer
+        if self.language is None:
+            return settings
+        from lisax.corpora import open_folder
+        from lisax.retrieval import documents, table_store
+        from lisax.text.languages import AUTO, check_language, detect
+
+        language = self.language
+        if language == AUTO:
+            data = open_folder(self.corpus)
+            pages, tables = map(documents.indexed_text, data.documents()), map(table_store.indexed_text, data.tables())
+            language = detect(itertools.chain(pages, tables))
+            print(f"language: {language}")
+        return settings | {"language": check_language(language)}
 
 
 def build(
@@ -105,17 +140,10 @@ def add(
 
 def documents(
     *,
-    corpus: Corpus,
-    out: Out,
+    options: Indexing,
     only: Annotated[
         Literal["bm25", "titles"] | None, Option("Build only this part.", default="BM25, titles and pages")
     ] = None,
-    k1: K1 = None,
-    b: B = None,
-    language: Language = None,
-    analyzer: Analyzer = None,
-    add: Annotated[bool, Option("Add the corpus's documents to all existing parts of the index.")] = False,
-    vectors: Vectors = None,
     workers: AtWorkers = None,
 ) -> None:
     """Index pages of text: BM25, titles and the pages themselves, in one pass.
@@ -127,16 +155,18 @@ def documents(
     from lisax.retrieval.documents import COMPONENTS, add_documents, build_index, open_preparing
     from lisax.retrieval.prepared import prepared
 
-    _check_workers(workers, add)
-    if add and only is not None:
+    out = options.out
+    _check_workers(workers, options.add)
+    if options.add and only is not None:
         raise click.UsageError("--add adds to all parts that the index has: leave --only out")
-    if vectors is not None and only is not None:
+    if options.vectors is not None and only is not None:
         raise click.UsageError("--vectors encodes the pages: leave --only out")
-    settings, encoder = _settings(corpus, add, k1, b, language, analyzer), _encoder(vectors, out, add)
-    pages, started = counted(open_folder(corpus).documents(), "documents"), time.monotonic()
+    settings, encoder = options.settings(), _encoder(options.vectors, out, options.add)
+    pages, started = counted(open_folder(options.corpus).documents(), "documents"), time.monotonic()
     if workers is not None:
-        pages = prepared(corpus, "documents", functools.partial(open_preparing, **_of_terms(settings)), workers)
-    if add:
+        opens = functools.partial(open_preparing, **_of_terms(settings))
+        pages = prepared(options.corpus, "documents", opens, workers)
+    if options.add:
         index = add_documents(pages, out)
     else:
         index = build_index(pages, out, components=(only,) if only else COMPONENTS, **settings)
@@ -144,18 +174,7 @@ def documents(
     _encode(out, encoder, workers)
 
 
-def tables(
-    *,
-    corpus: Corpus,
-    out: Out,
-    k1: TablesK1 = None,
-    b: TablesB = None,
-    language: Language = None,
-    analyzer: Analyzer = None,
-    add: Annotated[bool, Option("Add the corpus's tables to the index.")] = False,
-    vectors: Vectors = None,
-    workers: AtWorkers = None,
-) -> None:
+def tables(*, options: Indexing, workers: AtWorkers = None) -> None:
     """Index whole tables as text by BM25, for questions.
 
     lisax index tables --corpus tables/ --out INDEX
@@ -166,17 +185,17 @@ def tables(
     from lisax.retrieval.table_store import open_preparing
     from lisax.retrieval.table_text import BESIDE_VECTORS, build_index
 
-    _check_workers(workers, add)
-    settings, encoder = _settings(corpus, add, k1, b, language, analyzer), _encoder(vectors, out, add)
+    _check_workers(workers, options.add)
+    settings, encoder = options.settings(), _encoder(options.vectors, options.out, options.add)
     started = time.monotonic()
-    if vectors is not None and not add:
+    if options.vectors is not None and not options.add:
         settings = BESIDE_VECTORS | settings
-    found = counted(open_folder(corpus).tables(), "tables")
+    found = counted(open_folder(options.corpus).tables(), "tables")
     if workers is not None:
-        found = prepared(corpus, "tables", functools.partial(open_preparing, **_of_terms(settings)), workers)
-    index = build_index(found, out, add=add, **settings)
-    _tell(out, f"{len(index):,} tables", started)
-    _encode(out, encoder, workers)
+        found = prepared(options.corpus, "tables", functools.partial(open_preparing, **_of_terms(settings)), workers)
+    index = build_index(found, options.out, add=options.add, **settings)
+    _tell(options.out, f"{len(index):,} tables", started)
+    _encode(options.out, encoder, workers)
 
 
 def cells(
@@ -208,8 +227,7 @@ def cells(
 
 def mixed(
     *,
-    corpus: Corpus,
-    out: Out,
+    options: Indexing,
     source: Annotated[tuple[Source, ...], Option("Source to index.", default="all that the corpus has")] = (),
     verbalized: Annotated[
         Local | None,
@@ -219,12 +237,6 @@ def mixed(
             "they are indexed as they are",
         ),
     ] = None,
-    k1: K1 = None,
-    b: B = None,
-    language: Language = None,
-    analyzer: Analyzer = None,
-    add: Annotated[bool, Option("Add the corpus's sources to the index.")] = False,
-    vectors: Vectors = None,
 ) -> None:
     """Index passages of text, tables and graphs together by BM25.
 
@@ -234,16 +246,16 @@ def mixed(
     from lisax.retrieval.corpus_passages import SOURCES, passages_of
     from lisax.retrieval.mixed import add_sources, build_index
 
-    settings, encoder = _settings(corpus, add, k1, b, language, analyzer), _encoder(vectors, out, add)
-    started = time.monotonic()
-    sources = passages_of(open_folder(corpus), [name for name in SOURCES if name in source] or None, verbalized)
+    out, settings = options.out, options.settings()
+    encoder, started = _encoder(options.vectors, out, options.add), time.monotonic()
+    sources = passages_of(open_folder(options.corpus), [name for name in SOURCES if name in source] or None, verbalized)
     if verbalized is not None and sources.keys() <= {SOURCES["text"]}:
         raise click.UsageError(
             "--verbalized is of tables and graphs, and "
-            + ("--source names only text" if source else f"{corpus} has none")
+            + ("--source names only text" if source else f"{options.corpus} has none")
         )
     form = "raw" if verbalized is None else "verbalized"
-    index = add_sources(sources, out, form=form) if add else build_index(sources, out, form=form, **settings)
+    index = add_sources(sources, out, form=form) if options.add else build_index(sources, out, form=form, **settings)
     _tell(out, _passages(index), started)
     _encode(out, encoder)
 
@@ -345,8 +357,7 @@ def vectors(
 
 def cluster(
     cluster: Annotated[
-        str,
-        Argument("The cluster's address and the index's name; opensearch+http://… for OpenSearch.", "URL/NAME"),
+        str, Argument("The cluster's address and the index's name; opensearch+http://… for OpenSearch.", "URL/NAME")
     ],
     *,
     corpus: Corpus,
@@ -357,8 +368,8 @@ def cluster(
             "whole tables, whose cells are searched for claims."
         ),
     ] = "documents",
-    k1: Annotated[float | None, Option("BM25's k1.", default="0.6, of tables 1.2, with vectors 0.3")] = None,
-    b: Annotated[float | None, Option("BM25's b.", default="0.5, of tables 0.75, with vectors 0.9")] = None,
+    k1: K1 = None,
+    b: B = None,
     add: Annotated[bool, Option("Add to the existing index.")] = False,
     replace: Annotated[
         bool, Option("Fill a new index, and make the name an alias of it when it is complete; the old one goes.")
@@ -424,37 +435,6 @@ def _bm25_settings(k1: float | None, b: float | None, add: bool) -> dict[str, fl
     if add and given:
         raise click.UsageError("an index keeps the k1 and b that it was built with: leave --k1 and --b out with --add")
     return given
-
-
-def _settings(
-    corpus: Path, add: bool, k1: float | None, b: float | None, language: str | None, analyzer: str | None
-) -> dict[str, Any]:
-    """The settings of a new index that were given, by name. Raises UsageError for any with `add`."""
-    settings: dict[str, Any] = _bm25_settings(k1, b, add)
-    if analyzer is not None:
-        if add:
-            raise click.UsageError(
-                "an index keeps the analyzer that it was built with: leave --analyzer out with --add"
-            )
-        if language is not None:
-            raise click.UsageError("--analyzer lucene is of English: leave --language out")
-        settings["analyzer"] = analyzer
-    if language is None:
-        return settings
-    if add:
-        raise click.UsageError("an index keeps the language that it was built with: leave --language out with --add")
-    from lisax.corpora import open_folder
-    from lisax.retrieval import documents, table_store
-    from lisax.text.languages import AUTO, check_language, detect
-
-    if language == AUTO:
-        data = open_folder(corpus)
-        texts = itertools.chain(
-            map(documents.indexed_text, data.documents()), map(table_store.indexed_text, data.tables())
-        )
-        language = detect(texts)
-        print(f"language: {language}")
-    return settings | {"language": check_language(language)}
 
 
 def _check_workers(workers: Workers | None, add: bool) -> None:

@@ -5,7 +5,6 @@ lisax models list
 
 from __future__ import annotations
 
-import sys
 import textwrap
 from typing import Annotated
 
@@ -56,10 +55,8 @@ def get(
     lisax models get minilm
     lisax models get hf:google/flan-t5-small
     """
+    from lisax.progress import say
     from lisax.weights import hub, pretrained
-
-    def say(text: str) -> None:
-        print(text, file=sys.stderr, flush=True)
 
     if name.startswith(hub.PREFIX):
         if wheel:

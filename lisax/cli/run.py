@@ -21,18 +21,6 @@ if TYPE_CHECKING:
     from lisax.papers.running import RunSettings
 
 Out = Annotated[Place, Option("Folder of the run; its finished stages are not repeated.", "DIR")]
-Until = Annotated[
-    str | None,
-    Option(
-        "Stop after this stage, for example retrieve or select.rank_entities.test (the run prints the names of its "
-        "stages).",
-        "STAGE",
-    ),
-]
-DryRun = Annotated[
-    bool,
-    Option("Print each stage with its dependencies, its state and the settings it reads; run nothing."),
-]
 Data = Annotated[
     Fetched | None,
     Option("Claims or questions and corpus, in a layout that `lisax data check` reads.", "DIR", "a generated world"),
@@ -54,8 +42,17 @@ OUT = Path("out")
 class RunOptions:
     """Options of every paper."""
 
-    until: Until = None
-    dry_run: DryRun = False
+    until: Annotated[
+        str | None,
+        Option(
+            "Stop after this stage, for example retrieve or select.rank_entities.test (the run prints the names of its "
+            "stages).",
+            "STAGE",
+        ),
+    ] = None
+    dry_run: Annotated[
+        bool, Option("Print each stage with its dependencies, its state and the settings it reads; run nothing.")
+    ] = False
     gin_file: GinFiles = ()
     gin_bindings: GinBindings = ()
     gin_search_paths: GinSearchPaths = ""
@@ -85,10 +82,7 @@ def list5(
     """
     from lisax.papers.running import labeller_binding
 
-    bindings = (
-        *([] if model is None else [labeller_binding(model)]),
-        *(["Recipe.attacks = True"] if attacks else []),
-    )
+    bindings = (*([] if model is None else [labeller_binding(model)]), *(["Recipe.attacks = True"] if attacks else []))
     recipe = None if model is None else "given"
     _run("list5", run.settings(out, *bindings), data, recipe=recipe, skip_bad=skip_bad)
 
@@ -152,12 +146,7 @@ def cltr(
 
 
 def deseption(
-    *,
-    data: Data = None,
-    pages: Pages = None,
-    out: Out = OUT,
-    skip_bad: SkipBad = False,
-    run: RunOptions,
+    *, data: Data = None, pages: Pages = None, out: Out = OUT, skip_bad: SkipBad = False, run: RunOptions
 ) -> None:
     """DeSePtion: attacked claims, with an evidence pointer and temporal rules.
 
@@ -166,13 +155,7 @@ def deseption(
     _run("deseption", run.settings(out), data, pages, skip_bad=skip_bad)
 
 
-def udt_qa(
-    *,
-    data: Data = None,
-    pages: Pages = None,
-    out: Out = OUT,
-    run: RunOptions,
-) -> None:
+def udt_qa(*, data: Data = None, pages: Pages = None, out: Out = OUT, run: RunOptions) -> None:
     """UDT-QA: answers over text and verbalized tables and graphs in one index.
 
     lisax run udt-qa --data DIR --out OUT

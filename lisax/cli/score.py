@@ -22,10 +22,7 @@ LabelledClaims = Annotated[
 
 
 def fever(
-    *,
-    gold: LabelledClaims,
-    predictions: Annotated[Local, Option("A FEVER submission.", "FILE")],
-    json: Json = False,
+    *, gold: LabelledClaims, predictions: Annotated[Local, Option("A FEVER submission.", "FILE")], json: Json = False
 ) -> None:
     """Score verdicts with evidence, as the official FEVER scorer does.
 

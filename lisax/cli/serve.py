@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import ipaddress
 import re
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,29 +14,19 @@ from lisax.cli.check import Aggregate, Tier
 from lisax.cli.verbs import Built, Count, Indexed, Local, Option, Port, Probability, Rate
 
 
-class NetworkAt(click.ParamType):
+def _network(text: str) -> Any:
     """An IP address, or a network of them."""
-
-    name = "address"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        try:
-            from lisax.serve.guard import network
-
-            return network(value)
-        except ValueError:
-            self.fail(f"expected an address (10.0.0.1) or a network (10.0.0.0/8), found {value!r}", param, ctx)
+    try:
+        return ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        raise click.BadParameter(f"expected an address (10.0.0.1) or a network (10.0.0.0/8), found {text!r}") from None
 
 
-class OriginOf(click.ParamType):
+def _origin(text: str) -> str:
     """The origin of pages, as browsers name it: without a path."""
-
-    name = "origin"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if value != "*" and not re.fullmatch(r"https?://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?", value):
-            self.fail(f"expected an origin such as https://app.example, without a path, found {value!r}", param, ctx)
-        return value
+    if text != "*" and not re.fullmatch(r"https?://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?", text):
+        raise click.BadParameter(f"expected an origin such as https://app.example, without a path, found {text!r}")
+    return text
 
 
 def _host(text: str) -> str:
@@ -47,20 +39,16 @@ def _host(text: str) -> str:
     return text
 
 
-class DurationOf(click.ParamType):
+def _duration(text: str) -> float:
     """A time in days, hours or minutes, as seconds."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        found = re.fullmatch(r"([1-9][0-9]{0,5})([dhm])", value)
-        if found is None:
-            self.fail(f"expected days, hours or minutes, such as 7d, 12h or 30m, found {value!r}", param, ctx)
-        return int(found[1]) * {"d": 86_400, "h": 3_600, "m": 60}[found[2]]
+    found = re.fullmatch(r"([1-9][0-9]{0,5})([dhm])", text)
+    if found is None:
+        raise click.BadParameter(f"expected days, hours or minutes, such as 7d, 12h or 30m, found {text!r}")
+    return int(found[1]) * {"d": 86_400, "h": 3_600, "m": 60}[found[2]]
 
 
-Duration = Annotated[float, DurationOf()]
-Network, Origin, Host = Annotated[Any, NetworkAt()], Annotated[str, OriginOf()], Annotated[str, Built("name", _host)]
+Network, Origin = Annotated[Any, Built("address", _network)], Annotated[str, Built("origin", _origin)]
+Host, Duration = Annotated[str, Built("name", _host)], Annotated[float, Built("time", _duration)]
 Indexes = Annotated[
     tuple[Indexed, ...],
     Option(
@@ -69,16 +57,14 @@ Indexes = Annotated[
         "INDEX",
     ),
 ]
-Folders = Annotated[
-    tuple[Local, ...],
-    Option("A folder of documents of any type: indexed at the start, and again when its files change.", "DIR"),
-]
 State = Annotated[Local, Option("Folder for feedback, uploaded tables and models trained from the page.", "DIR")]
 STATE = Path("lisax-page")
 
 
-def serve(
-    *,
+@dataclasses.dataclass(frozen=True)
+class ServeOptions:
+    """The fields of `ServeSettings` that are options."""
+
     model: Annotated[
         tuple[Local, ...],
         Option(
@@ -88,32 +74,35 @@ def serve(
             "DIR",
             default="the checker that ships, for claims over text",
         ),
-    ] = (),
-    tier: Tier = None,
-    index: Indexes = (),
-    corpus: Folders = (),
-    state: State = STATE,
+    ] = ()
+    tier: Tier = None
+    index: Indexes = ()
+    corpus: Annotated[
+        tuple[Local, ...],
+        Option("A folder of documents of any type: indexed at the start, and again when its files change.", "DIR"),
+    ] = ()
+    state: State = STATE
     host: Annotated[
         str,
         Option(
             "Address to listen on. Any but a loopback address requires a token: LISAX_TOKEN, or else a printed one.",
             "ADDRESS",
         ),
-    ] = "127.0.0.1",
-    port: Annotated[Port, Option("Port; 0 picks a free one.")] = 8765,
+    ] = "127.0.0.1"
+    port: Annotated[Port, Option("Port; 0 picks a free one.")] = 8765
     name: Annotated[
         tuple[Host, ...], Option("A further host name of the page, as it appears in a browser's address bar.", "NAME")
-    ] = (),
-    pool: Annotated[Count, Option("Tables scored per question.")] = 20,
-    keep: Annotated[Count, Option("Tables or answers to show.")] = 5,
-    aggregate: Aggregate = "any",
+    ] = ()
+    pool: Annotated[Count, Option("Tables scored per question.")] = 20
+    keep: Annotated[Count, Option("Tables or answers to show.")] = 5
+    aggregate: Aggregate = "any"
     temporal: Annotated[
         bool,
         Option(
             "Let the dates of claim and evidence decide if they can, as `lisax verify --temporal` does; the page "
             "shows which dates decided."
         ),
-    ] = True,
+    ] = True
     min_confidence: Annotated[
         Probability | None,
         Option(
@@ -121,7 +110,7 @@ def serve(
             "answer has a lower probability; the page shows this.",
             default="none for claims; for questions over tables as fitted by `lisax run cltr`",
         ),
-    ] = None,
+    ] = None
     rate_limit: Annotated[
         Rate | None,
         Option(
@@ -129,11 +118,11 @@ def serve(
             "N",
             default="none",
         ),
-    ] = None,
+    ] = None
     limit: Annotated[
         tuple[str, ...],
         Option("Another limit than the default: `connections_per_client=100`; docs/deploying.md lists them.", "NAME=N"),
-    ] = (),
+    ] = ()
     shared_limits: Annotated[
         str | None,
         Option(
@@ -141,11 +130,11 @@ def serve(
             "server counts its own.",
             "redis://HOST:6379/0",
         ),
-    ] = None,
+    ] = None
     keep_uploads: Annotated[
         Duration | None,
         Option("Remove an upload this long after it was loaded: 7d, 12h or 30m.", "TIME", "they are kept"),
-    ] = None,
+    ] = None
     proxy: Annotated[
         tuple[Network, ...],
         Option(
@@ -153,12 +142,17 @@ def serve(
             "X-Forwarded-Proto); without it all people behind the proxy count as one.",
             "ADDRESS",
         ),
-    ] = (),
+    ] = ()
     allow_origin: Annotated[
         tuple[Origin, ...],
         Option("Origin of pages elsewhere that may call the API, such as https://app.example; `*` for any.", "ORIGIN"),
-    ] = (),
-    log_json: Annotated[bool, Option("Log each request and each error as a line of JSON on standard error.")] = False,
+    ] = ()
+    log_json: Annotated[bool, Option("Log each request and each error as a line of JSON on standard error.")] = False
+
+
+def serve(
+    *,
+    options: ServeOptions,
     mcp: Annotated[
         bool,
         Option(
@@ -175,30 +169,8 @@ def serve(
     lisax serve --corpus my_documents/
     lisax serve --index INDEX --mcp
     """
-    if tier is not None and model:
+    if options.tier is not None and options.model:
         raise click.UsageError("--tier chooses a shipped labeller: leave it out with --model")
     from lisax.serve.start import ServeSettings, serve, serve_assistant
 
-    settings = ServeSettings(
-        model,
-        index,
-        state,
-        corpus,
-        host,
-        port,
-        name,
-        pool,
-        keep,
-        aggregate,
-        temporal,
-        min_confidence,
-        rate_limit,
-        limit,
-        proxy,
-        allow_origin,
-        shared_limits,
-        log_json,
-        tier=tier,
-        keep_uploads=keep_uploads,
-    )
-    (serve_assistant if mcp else serve)(settings)
+    (serve_assistant if mcp else serve)(ServeSettings(**vars(options)))

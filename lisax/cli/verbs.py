@@ -14,9 +14,10 @@ import importlib
 import inspect
 import os
 import re
+import textwrap
 import types
 import typing
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -132,9 +133,8 @@ class Verb(click.Command):
         )
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if any(parameter.name == "gin_bindings" for parameter in self.params) and any(
-            word.startswith("--gin.") for word in args
-        ):
+        takes_gin = any(parameter.name == "gin_bindings" for parameter in self.params)
+        if takes_gin and any(word.startswith("--gin.") for word in args):
             from lisax.training.gin_files import rewrite_gin_flags
 
             args = rewrite_gin_flags(args)
@@ -165,17 +165,50 @@ class Verb(click.Command):
                     raise click.BadParameter(f"{path} is the file of {other.get_error_hint(ctx)}", ctx, parameter)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        _write_examples(self.epilog, formatter)
+        with formatter.section("Examples" if "\nlisax " in self.epilog else "Example"):
+            shown = re.sub(r"(\\\n) *", r"\1    ", self.epilog)  # continuation lines are indented
+            formatter.write(textwrap.indent(f"{shown}\n", " " * formatter.current_indent))
 
 
-class VerbGroup(click.Group):
+class Group(click.Group):
+    """Verbs, listed in `sections`, {heading: their names}."""
+
+    sections: Mapping[str, Sequence[str]]
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for names in self.sections.values() for name in names]
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list]:
+        """Raises an error that suggests the nearest verb, if the arguments begin with an unknown one."""
+        names = self.list_commands(ctx)
+        if args and args[0] not in names and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], names, n=1)
+            there = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(names)}"
+            raise click.UsageError(f"there is no verb '{args[0]}'; {there}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Lists the verbs, each with its first example on a second line."""
+        for heading, names in self.sections.items():
+            with formatter.section(heading):
+                indent, width = " " * formatter.current_indent, max(map(len, names))
+                for name in names:
+                    verb = self.get_command(ctx, name)
+                    purpose = verb.help.partition("\n\n")[0].replace("\n", " ").removesuffix(".")
+                    example = re.sub(r"\s*\\$", " …", verb.epilog.splitlines()[0])
+                    formatter.write(f"{indent}{name:{width}}  {purpose}\n{indent}{'':{width}}    $ {example}\n")
+
+
+class VerbGroup(Group):
     """The verbs of a module: the functions in its `VERBS`, by their names."""
 
     @classmethod
     def of(cls, module: types.ModuleType, name: str) -> VerbGroup:
         text, examples = _described(module)
         verbs = [Verb.of(function, _dashed(function.__name__)) for function in module.VERBS]
-        return cls(
+        made = cls(
             name,
             commands={verb.name: verb for verb in verbs},
             help=text,
@@ -183,52 +216,23 @@ class VerbGroup(click.Group):
             context_settings=dict(SETTINGS),
             subcommand_metavar="VERB …",
         )
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list]:
-        return super().resolve_command(ctx, _known(args, self.list_commands(ctx), ctx))
+        made.sections = {"Verbs": list(made.commands)}
+        return made
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes nothing: the group's verbs are already listed with an example each."""
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        _write_verbs("Verbs", [self.commands[name] for name in self.list_commands(ctx)], formatter)
 
-
-class Root(click.Group):
+class Root(Group):
     """`lisax` itself: the verbs of `GROUPS`, each imported when it is used."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(NAMES)
+    sections = GROUPS
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in NAMES:
             return None
         module = importlib.import_module(f"lisax.cli.{name}")
         return VerbGroup.of(module, name) if hasattr(module, "VERBS") else Verb.of(getattr(module, name), name)
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list]:
-        return super().resolve_command(ctx, _known(args, NAMES, ctx))
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for heading, names in GROUPS.items():
-            _write_verbs(heading, [self.get_command(ctx, name) for name in names], formatter)
-
-
-def _known(args: list[str], names: Sequence[str], ctx: click.Context) -> list[str]:
-    """Returns `args` if they begin with a known verb. Otherwise raises an error that suggests the nearest one."""
-    if not args or args[0] in names or args[0].startswith("-"):
-        return args
-    from difflib import get_close_matches
-
-    near = get_close_matches(args[0], names, n=1)
-    raise click.UsageError(
-        f"there is no verb '{args[0]}'"
-        + (f"; did you mean '{near[0]}'?" if near else f"; there are {', '.join(names)}"),
-        ctx,
-    )
 
 
 # --- Parameters ---------------------------------------------------------------------------------------------------
@@ -303,31 +307,3 @@ def _described(what: Any) -> tuple[str, str]:
     """Splits a docstring into text and examples. The examples are its last paragraph, which begins with `lisax`."""
     text, *examples = re.split(r"\n\n *(?=lisax )", inspect.cleandoc(what.__doc__))
     return text, inspect.cleandoc("\n\n".join(examples))
-
-
-def _write_examples(examples: str | None, formatter: click.HelpFormatter) -> None:
-    if examples:
-        with formatter.section("Example" if len(_commands(examples)) == 1 else "Examples"):
-            indent = " " * formatter.current_indent
-            goes_on = False
-            for line in examples.splitlines():
-                formatter.write(f"{indent}{'    ' if goes_on else ''}{line.strip()}\n")
-                goes_on = line.endswith("\\")
-
-
-def _commands(examples: str) -> list[str]:
-    """The commands of an example, one per string."""
-    return re.sub(r"\s*\\\n\s*", " ", examples).splitlines()
-
-
-def _write_verbs(heading: str, verbs: Sequence[click.Command], formatter: click.HelpFormatter) -> None:
-    """Lists the verbs, each with its first example on a second line."""
-    width = max(len(verb.name) for verb in verbs)
-    with formatter.section(heading):
-        for verb in verbs:
-            indent = " " * formatter.current_indent
-            purpose = verb.help.partition("\n\n")[0].replace("\n", " ").removesuffix(".")
-            formatter.write(f"{indent}{verb.name:{width}}  {purpose}\n")
-            if verb.epilog:
-                first = re.sub(r"\s*\\$", " …", verb.epilog.splitlines()[0])
-                formatter.write(f"{indent}{'':{width}}    $ {first}\n")

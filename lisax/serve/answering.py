@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,20 +46,6 @@ UNLEARNED = (
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Depths:
-    """How much is retrieved, read and shown. A question scores `pool` tables, or retrieves `passages`, and shows `keep`
-    tables or answers. A claim reads the best of `sentences` sentences (rows, edges) of `documents` pages or passages.
-    """
-
-    pool: int = 20
-    keep: int = 5
-    passages: int = 100
-    documents: int = 20
-    sentences: int = 100
-    columns: int = 3
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class Checked:
     """A verdict from one source, with all evidence that was found, ranked; `note` is for the reader, `tier` that of the
     labeller if it was chosen."""
@@ -74,18 +59,19 @@ class Checked:
 
 class Engine(OpenIndexes):
     """Answers questions and checks claims. `ask(corpus, kind, text)` is heavy and runs in one thread only; looking up
-    tables and sentences is thread-safe."""
+    tables and sentences is thread-safe. A question scores `pool` tables, and shows `keep` tables or answers."""
 
     def __init__(
         self,
         models: Models,
-        depths: Depths = Depths(),
+        pool: int = 20,
+        keep: int = 5,
         aggregate: str = "any",
         temporal: bool = True,
         min_confidence: float | None = None,
     ):
-        super().__init__(models, depths.columns)
-        self.depths, self.aggregate = depths, aggregate
+        super().__init__(models)
+        self.pool, self.keep, self.aggregate = pool, keep, aggregate
         self._ranks: tuple[object, Ranker] | None = None  # a model, and the ranker of it
         self.temporal, self.min_confidence = temporal, min_confidence
 
@@ -148,17 +134,13 @@ class Engine(OpenIndexes):
         return corpus.has_passages and READER in self.models
 
     def ask(self, corpus: ServedCorpus, kind: str, text: str) -> dict[str, Any]:
-        if kind not in self.kinds(corpus):
-            raise LisaxError(f"'{corpus.name}' cannot be asked a {kind} with the models that are loaded.")
-        started = time.perf_counter()
+        """The answer to one of the corpus's `kinds`, as the page keeps it."""
         if kind == QUESTION:
-            result = self._answer(corpus, text)
-        elif kind == SEARCH:
-            result = self._found(corpus, text)
-        else:
-            checked = (self.check_many(corpus, source, [text]) for source in self.sources(corpus))
-            result = self.claim_result(corpus, itertools.chain.from_iterable(checked))
-        return result | {"seconds": time.perf_counter() - started}
+            return self._answer(corpus, text)
+        if kind == SEARCH:
+            return self._found(corpus, text)
+        checked = (self.check_many(corpus, source, [text]) for source in self.sources(corpus))
+        return self.claim_result(corpus, itertools.chain.from_iterable(checked))
 
     def use(self, path: Path) -> None:
         self.models.replace(path)
@@ -172,7 +154,7 @@ class Engine(OpenIndexes):
         found, guesses, given = [], [], []
         if self._scores_cells(corpus):
             answerer = self.answerer(corpus)
-            found = answerer.answer(question, self.depths.pool, self.depths.keep)
+            found = answerer.answer(question, self.pool, self.keep)
             least = self.min_confidence
             if least is None and answerer.confidence is not None:
                 least = answerer.confidence.threshold
@@ -182,7 +164,7 @@ class Engine(OpenIndexes):
         sentences: list[Answer] = []
         if self._finds_sentences(corpus):
             best = self._sentence_answerer(corpus)
-            sentences = best.guesses([question], self.depths.keep)[0]
+            sentences = best.guesses([question], self.keep)[0]
             if sentences:
                 guesses.append(sentences[0].probability)
                 given.append(sentences[0].probability >= best.min_confidence)
@@ -216,7 +198,7 @@ class Engine(OpenIndexes):
     def _read(self, corpus: ServedCorpus, question: str) -> list[dict[str, Any]]:
         """`Answer.row()` of each answer, with the characters `marked` in its passage, if it has one."""
         search = self.search(corpus)
-        rows = [answer.row() for answer in self._answerer(corpus).ask(question, self.depths.keep)]
+        rows = [answer.row() for answer in self._answerer(corpus).ask(question, self.keep)]
         for row in rows:
             if "passage" in row:
                 row["marked"] = search.index.passage(row["passage"]).text[row["begin"] : row["end"]]
@@ -239,9 +221,9 @@ class Engine(OpenIndexes):
                 made.append(self._sentence_answerer(corpus))
             if self._scores_cells(corpus):
                 cells = self.answerer(corpus)
-                made.append(CellAnswerer(cells, pool=self.depths.pool, min_confidence=self.min_confidence))
+                made.append(CellAnswerer(cells, pool=self.pool, min_confidence=self.min_confidence))
             return made[0] if len(made) == 1 else JoinedAnswerer(made)
-        answerer = PassageAnswerer(self.search(corpus), self.models[READER], self.depths.passages)
+        answerer = PassageAnswerer(self.search(corpus), self.models[READER])
         answerer.min_confidence = self.min_confidence
         return answerer
 
@@ -257,22 +239,21 @@ class Engine(OpenIndexes):
     def answerer(self, corpus: ServedCorpus) -> TableAnswerer:
         from lisax.predict.table_answers import TableAnswerer
 
-        def opened() -> TableAnswerer:
-            return TableAnswerer.of(self.table_index(corpus), self.models[PARTS], self.models.get(COLUMNS))
-
-        return self.once(PARTS, corpus, opened)
+        rows, columns = self.models[PARTS], self.models.get(COLUMNS)
+        return self.once(PARTS, corpus, lambda: TableAnswerer.of(self.table_index(corpus), rows, columns))
 
     def titles_for(self, corpus: ServedCorpus, question: str) -> list[str]:
         """The titles of the five tables or passages that are found first for a question, which is quick."""
+        from lisax.predict.answerer import PASSAGES as RETRIEVED
+
         if self._reads(corpus):
             search = self.search(corpus)
-            hits = search({"q": question}, self.depths.passages)["q"]
-            found = (search.index.passage(hit).title for hit, _ in hits)
+            found = (search.index.passage(hit).title for hit, _ in search({"q": question}, RETRIEVED)["q"])
         elif not self._scores_cells(corpus):
-            found = (one.source for one in self._sentence_answerer(corpus).index.search(question, self.depths.pool))
+            found = (one.source for one in self._sentence_answerer(corpus).index.search(question, self.pool))
         else:
             answerer = self.answerer(corpus)
-            tables = (answerer.table(table) for table, _ in answerer.search(question, self.depths.pool))
+            tables = (answerer.table(table) for table, _ in answerer.search(question, self.pool))
             found = (table.title or table.caption or table.id for table in tables)
         return list(itertools.islice(dict.fromkeys(found), 5))
 
@@ -289,11 +270,7 @@ class Engine(OpenIndexes):
         else:
             (found,) = self.find_many(corpus, [text])
         units = [one.unit for one in found[:FOUND]]
-        return {
-            "source": source,
-            "evidence": units,
-            "digests": [self.digest(corpus, source, unit) for unit in units],
-        }
+        return {"source": source, "evidence": units, "digests": [self.digest(corpus, source, unit) for unit in units]}
 
     # --- Claims ---------------------------------------------------------------------------------
 
@@ -390,8 +367,6 @@ class Engine(OpenIndexes):
             self._verifier(tier),
             tables=self._whole_tables(corpus, source, tier),
             temporal=self.temporal,
-            documents=self.depths.documents,
-            candidates=self.depths.sentences,
             min_confidence=self.min_confidence,
         )
 
@@ -437,11 +412,11 @@ class Engine(OpenIndexes):
 
     def find_many(self, corpus: ServedCorpus, claims: Sequence[str]) -> list[list[Evidence]]:
         """The units that are found for claims, ranked."""
-        index, spot = self._units(corpus, self.searched(corpus)), None
-        found = index.search_many(claims, self.depths.sentences, documents=self.depths.documents)
-        if index.titles is not None:
-            spot = default_spotter(index.titles).spot
-        return list(self._ranker().rank_many(claims, found, spot=spot))
+        from lisax.predict.checker import CANDIDATES
+
+        index = self._units(corpus, self.searched(corpus))
+        spot = None if index.titles is None else default_spotter(index.titles).spot
+        return list(self._ranker().rank_many(claims, index.search_many(claims, CANDIDATES), spot=spot))
 
     def rank_many(self, claims: Sequence[str], candidates: Sequence[Sequence[Evidence]]) -> list[list[Evidence]]:
         """The given candidates of each claim, ranked."""

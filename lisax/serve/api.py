@@ -20,7 +20,7 @@ from lisax.retrieval.cluster_client import Unreachable
 from lisax.serve import schema
 from lisax.serve.library import Library
 from lisax.serve.observing import LOG, Metrics
-from lisax.serve.problems import AWAY, PREFIX, broken, check_type, described, problem
+from lisax.serve.problems import AWAY, PREFIX, broken, described, of_type, problem
 from lisax.serve.service import Batch, Service
 from lisax.serve.worker import Busy
 
@@ -117,10 +117,6 @@ CALLS = (
 )
 
 
-def _json_only(request: Request) -> None:
-    check_type(request, "application/json")
-
-
 def router(service: Service, library: Library, metrics: Metrics) -> APIRouter:
     made = APIRouter(
         responses={status: {"model": schema.Error, "description": why} for status, why in PROBLEMS.items()}
@@ -143,7 +139,7 @@ def _add(made: APIRouter, call: Call, service: Service, metrics: Metrics) -> Non
         f"{PREFIX}{call.name}",
         operation_id=call.name,
         summary=call.summary,
-        dependencies=[Depends(_json_only)],
+        dependencies=[Depends(of_type("application/json"))],
         description="For a batch, `Accept: application/x-ndjson` streams the results, a line each; if one fails, the "
         "last line is an `error`.",
         response_model=call.result | many,

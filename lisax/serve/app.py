@@ -29,31 +29,17 @@ from lisax.errors import LisaxError
 from lisax.report import heatmap
 from lisax.report.render import TEMPLATES as REPORT_TEMPLATES
 from lisax.retrieval.cluster_client import Unreachable
-from lisax.serve import (
-    api,
-    asking,
-    cards,
-    contents,
-    export,
-    forms,
-    problems,
-    reference,
-    saving,
-    sources,
-    training,
-    uploading,
-    views,
-)
+from lisax.serve import api, asking, contents, export, forms, problems, reference, saving, training, uploading, views
 from lisax.serve.answering import CLAIM, KINDS, PARAGRAPH, QUESTION, SEARCH, Engine
 from lisax.serve.forms import Form
 from lisax.serve.guard import HEADERS, Guard, Rules, api_origins, spellings
-from lisax.serve.in_use import InUse
 from lisax.serve.library import Library, ServedCorpus
+from lisax.serve.models import InUse
 from lisax.serve.observing import LOG, Metrics, Observer
 from lisax.serve.service import NotHere, Service
 from lisax.serve.store import Store, StoredAnswer
 from lisax.serve.training import Training
-from lisax.serve.visitors import ANYONE, Seen
+from lisax.serve.visitors import Seen
 from lisax.serve.worker import Busy, Worker
 
 STATIC = Path(__file__).parent / "static"
@@ -131,7 +117,7 @@ class Page:
 
     def seen(self, request: Request) -> Seen:
         """The corpora for the sender of a request."""
-        return self.library.seen_by(request.state.visitor)
+        return Seen(self.library, request.state.visitor)
 
     def askable(self, seen: Seen) -> list[tuple[ServedCorpus, tuple[str, ...]]]:
         return [(corpus, kinds) for corpus in seen if (kinds := self.engine.kinds(corpus))]
@@ -156,7 +142,7 @@ def create(page: Page) -> FastAPI:
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     app.state.page = page
-    metrics = Metrics(page.worker, page.library.seen_by(ANYONE))
+    metrics = Metrics(page.worker, Seen(page.library))
     app.add_middleware(Guard, rules=page.rules)  # inside of the following
     if page.rules.origins:
         app.add_middleware(api_origins, origins=page.rules.origins)
@@ -240,10 +226,7 @@ def _add_errors(app: FastAPI, calls: APIRouter, page: Page) -> None:
     async def broken(request: Request, error: Exception) -> Response:
         # The trace is in the server's log; the user is shown no internals.
         return failed(
-            request,
-            500,
-            problems.broken(request.url.path),
-            HEADERS | {problems.ID: problems.request_id(request.scope)},
+            request, 500, problems.broken(request.url.path), HEADERS | {problems.ID: problems.request_id(request.scope)}
         )  # this response bypasses the guard and the observer
 
 
@@ -261,15 +244,15 @@ def _add_asking(app: FastAPI, page: Page) -> None:
             lacks={corpus.id: page.engine.lacks(corpus) for corpus in seen},
             examples=page.all_examples(seen),
             tried=page.tried,
-            about=cards.about(page.engine.models),
+            about=contents.about(page.engine.models),
             missing=page.engine.models.missing,
             **page.form(seen, text, kind, chosen),
         )
 
     @app.post("/ask")
     async def ask(request: Request, form: Form) -> Response:
-        answer = await asking.answered(page, asking.asked(page, form, page.seen(request)))
-        return RedirectResponse(f"/answers/{answer.id}", 303)
+        *_, last = [event async for event in asking.steps(page, asking.asked(page, form, page.seen(request)))]
+        return RedirectResponse(last["address"], 303)
 
     @app.post("/ask/steps")
     async def ask_in_steps(request: Request, form: Form) -> Response:
@@ -293,7 +276,7 @@ def _add_asking(app: FastAPI, page: Page) -> None:
         if answer.kind == PARAGRAPH:
             return page.render(request, "paragraph.html", parts=views.parts(answer, page.store.answer), **values)
         if answer.kind == SEARCH:
-            found = [] if corpus is None else views.found(answer, corpus, page.engine)
+            found = [] if corpus is None else views.evidence(answer.result, answer.text, corpus, page.engine)
             return page.render(request, "search.html", found=found, **values)
         if "answers" in answer.result:
             read = [] if corpus is None else views.read_answers(answer, corpus, page.engine)
@@ -324,7 +307,7 @@ def _add_asking(app: FastAPI, page: Page) -> None:
     @app.get("/sources/{corpus_id}/{kind}")
     def source(request: Request, corpus_id: str, kind: str) -> Response:
         corpus, unit = page.seen(request).get(corpus_id), request.query_params.get("unit", "")
-        found = None if corpus is None else sources.source(unit, kind, corpus, page.engine)
+        found = None if corpus is None else views.source(unit, kind, corpus, page.engine)
         if found is None:
             raise HTTPException(404, "There is no such source; the documents may have changed, or have been removed.")
         return page.render(request, "source.html", source=found, corpus=corpus)
@@ -385,6 +368,14 @@ def _add_feedback(app: FastAPI, page: Page) -> None:
 
 
 def _add_training(app: FastAPI, page: Page) -> None:
+    def gathered() -> export.Export:
+        return export.gather(page.store.feedback(), Seen(page.library), page.engine)
+
+    def refusals() -> dict[str, str]:
+        """Returns why the page cannot train each loaded model that feedback is for, by its role; empty if it can."""
+        models = page.engine.models
+        return {role: training.why_not(models[role]) for role in training.NEEDS if role in models}
+
     def values() -> dict[str, Any]:
         runs = page.training.runs()
         return {
@@ -397,14 +388,10 @@ def _add_training(app: FastAPI, page: Page) -> None:
 
     @app.get("/training")
     def listed(request: Request) -> Response:
-        gathered = export.gather(page.store.feedback(), page.library.seen_by(ANYONE), page.engine)
-        loaded = [role for role in training.NEEDS if role in page.engine.models]
-        trainable = [
-            (role, len(getattr(gathered, training.NEEDS[role].member)), training.NEEDS[role].words)
-            for role in loaded
-            if not training.why_not(page.engine.models[role])
-        ]
-        elsewhere = [(role, why) for role in loaded if (why := training.why_not(page.engine.models[role]))]
+        found, whys = gathered(), refusals()
+        needs = {role: training.NEEDS[role] for role, why in whys.items() if not why}
+        trainable = [(role, len(getattr(found, need.member)), need.words) for role, need in needs.items()]
+        elsewhere = [(role, why) for role, why in whys.items() if why]
         return page.render(
             request,
             "training.html",
@@ -421,11 +408,9 @@ def _add_training(app: FastAPI, page: Page) -> None:
 
     @app.post("/training")
     def start(form: Form) -> Response:
-        models = page.engine.models
-        trainable = [role for role in training.NEEDS if role in models and not training.why_not(models[role])]
-        role = forms.choice(form, "role", trainable)
-        gathered = export.gather(page.store.feedback(), page.library.seen_by(ANYONE), page.engine)
-        page.training.start(role, models.paths[role], gathered, forms.integer(forms.string(form, "steps")))
+        role = forms.choice(form, "role", [role for role, why in refusals().items() if not why])
+        steps = forms.integer(forms.string(form, "steps"))
+        page.training.start(role, page.engine.models.paths[role], gathered(), steps)
         return RedirectResponse("/training", 303)
 
     @app.post("/training/stop")

@@ -1,9 +1,10 @@
-"""Answers the form of the page: at once, or step by step while it is worked on."""
+"""Answers the form of the page, step by step while it is worked on."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import time
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -71,21 +72,8 @@ def asked(page: Page, form: FormData, seen: Seen) -> Asked:
     return Asked(corpus, kind, text, sentences, found[len(sentences) :] if sentences else (), tier)
 
 
-async def answered(page: Page, asked: Asked) -> StoredAnswer:
-    """Answers, and stores the answer."""
-    started = time.perf_counter()
-    if asked.sentences:
-        parts = [part async for part in _parts(page, asked)]
-        return await _store_paragraph(page, asked, parts, started)
-    if asked.kind == CLAIM:
-        (checked,) = [checked async for checked in page.service.checked(asked.corpus, [asked.text], asked.tier)]
-        return await _store_claim(page, asked, asked.text, checked, started)
-    work = page.worker.run(lambda: page.engine.ask(asked.corpus, asked.kind, asked.text), page.limits.answer_seconds)
-    return await _store(page, asked, asked.kind, asked.text, await work, started)
-
-
 async def steps(page: Page, asked: Asked) -> AsyncIterator[Event]:
-    """Yields results as they come, each with the `seconds` since the start; at last the `address` of the answer.
+    """Yields results as they come, each with the `seconds` since the start; at last the `address` of the stored answer.
 
     A claim: the evidence found, the best of it, the verdict. A question: the evidence found. A paragraph: each sentence
     with its verdict."""
@@ -96,12 +84,15 @@ async def steps(page: Page, asked: Asked) -> AsyncIterator[Event]:
 
     if asked.sentences:
         parts = []
-        async with contextlib.aclosing(_parts(page, asked)) as found:
-            async for text, answer in found:
-                parts.append((text, answer))
+        async with contextlib.aclosing(page.service.checked(asked.corpus, asked.sentences, asked.tier)) as every:
+            async for checked in every:
+                text = asked.sentences[len(parts)]
+                answer = await _store_claim(page, asked, text, checked, started)
+                parts.append({"text": text, "answer": answer.id})
                 done = {"done": len(parts), "of": len(asked.sentences)}
                 yield event("sentence", text=text, **done, **_headline(answer))
-        answer = await _store_paragraph(page, asked, parts, started)
+        result = {"parts": parts, "left": asked.left}
+        answer = await _store(page, asked, PARAGRAPH, asked.text, result, started)
     elif asked.kind == CLAIM:
         async with contextlib.aclosing(page.service.steps(asked.corpus, asked.text, asked.tier)) as steps:
             async for step, made in steps:
@@ -111,11 +102,12 @@ async def steps(page: Page, asked: Asked) -> AsyncIterator[Event]:
                 else:
                     yield event(step, **_units(made, step == "ranked"))
     else:
+        run = functools.partial(page.worker.run, seconds=page.limits.answer_seconds)
         if asked.kind == QUESTION:
-            look = page.worker.run(lambda: page.engine.titles_for(asked.corpus, asked.text), page.limits.answer_seconds)
-            titles = await look
+            titles = await run(lambda: page.engine.titles_for(asked.corpus, asked.text))
             yield event("found", count=len(titles), titles=titles, best=[])
-        answer = await answered(page, asked)
+        result = await run(lambda: page.engine.ask(asked.corpus, asked.kind, asked.text))
+        answer = await _store(page, asked, asked.kind, asked.text, result, started)
     yield event("answer", address=f"/answers/{answer.id}")
 
 
@@ -137,26 +129,9 @@ def _headline(answer: StoredAnswer) -> Event:
     return {"label": said, "share": "" if share is None else percent(share)}
 
 
-async def _parts(page: Page, asked: Asked) -> AsyncIterator[tuple[str, StoredAnswer]]:
-    """The sentences of a paragraph with their stored answers, as they are done."""
-    started = time.perf_counter()
-    waiting = iter(asked.sentences)
-    async with contextlib.aclosing(page.service.checked(asked.corpus, asked.sentences, asked.tier)) as every:
-        async for checked in every:
-            text = next(waiting)
-            yield text, await _store_claim(page, asked, text, checked, started)
-
-
 async def _store_claim(page: Page, asked: Asked, text: str, checked: list[Checked], started: float) -> StoredAnswer:
     result = await run_in_threadpool(page.engine.claim_result, asked.corpus, checked)
     return await _store(page, asked, CLAIM, text, result, started)
-
-
-async def _store_paragraph(
-    page: Page, asked: Asked, parts: list[tuple[str, StoredAnswer]], started: float
-) -> StoredAnswer:
-    result = {"parts": [{"text": text, "answer": answer.id} for text, answer in parts], "left": asked.left}
-    return await _store(page, asked, PARAGRAPH, asked.text, result, started)
 
 
 async def _store(

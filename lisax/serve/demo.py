@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lisax import shipped
+from lisax import shipped, world
 from lisax.corpora import Dataset, open_folder
 from lisax.errors import LisaxError
 from lisax.files.writing import write_json
@@ -39,7 +39,9 @@ def serve_demo(data: Path | None, pages: int, seed: int, out: Path, port: int) -
     folder = out / "page"
     index = folder / "indexes" / (data.resolve().name if data else "encyclopedia")
     made = {"data": str(data and data.resolve()), "pages": pages, "seed": seed}
-    corpus = open_folder(data or _world(folder / "world", pages, seed))
+    if data is None:
+        world.write(folder / "world", pages, seed)
+    corpus = open_folder(data or folder / "world")
     settings = ServeSettings((), (index,), folder, port=port)
     known = json.loads((folder / MADE).read_text(encoding="utf-8")) if (folder / MADE).is_file() else {}
     if known.get("made") != made:
@@ -52,14 +54,7 @@ def serve_demo(data: Path | None, pages: int, seed: int, out: Path, port: int) -
         write_json(folder / MADE, known)
     say(f"Ctrl-C ends the page; to open it again: lisax serve --index {index} --state {folder}")
     examples = tuple(map(tuple, known["examples"]))
-    serve(dataclasses.replace(settings, examples=examples, tried=known.get("tried", "")))
-
-
-def _world(folder: Path, pages: int, seed: int) -> Path:
-    from lisax import world
-
-    world.write(folder, pages, seed)
-    return folder
+    serve(dataclasses.replace(settings, examples=examples, tried=known["tried"]))
 
 
 def _index(corpus: Dataset, index: Path) -> None:

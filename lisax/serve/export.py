@@ -27,16 +27,7 @@ from pathlib import Path
 from lisax.corpora import plain
 from lisax.errors import LisaxError
 from lisax.files.writing import write_json_lines
-from lisax.records import (
-    Claim,
-    Document,
-    Label,
-    Question,
-    Sentence,
-    Table,
-    split_cell_id,
-    split_sentence_id,
-)
+from lisax.records import Claim, Document, Label, Question, Sentence, Table, split_cell_id, split_sentence_id
 from lisax.serve import views
 from lisax.serve.answering import Engine
 from lisax.serve.library import Library, ServedCorpus

@@ -7,8 +7,8 @@ index until the new one is complete, and questions that were asked before are an
 
 from __future__ import annotations
 
-import dataclasses
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -31,21 +31,15 @@ RETRY_SECONDS = 60.0  # between tries of a folder whose update fails, at most
 LACKING_SECONDS = 60.0  # the same for an index without a component that it had, such as its vectors
 
 
-@dataclasses.dataclass
 class Followed:
     """A folder that is served. `forget` is called with the corpus of an index that was replaced."""
 
-    folder: Path
-    library: Library
-    forget: Callable[[ServedCorpus], None]
-
-    def __post_init__(self):
-        if not self.folder.is_dir():
-            raise DataError(
-                "expected a folder, found a file" if self.folder.exists() else "no such folder", path=self.folder
-            )
-        if (layout := _layout(self.folder)) != FileFolder.layout:
-            raise DataError(f"this is a dataset ({layout}): serve an index of it with --index", path=self.folder)
+    def __init__(self, folder: Path, library: Library, forget: Callable[[ServedCorpus], None]):
+        if not folder.is_dir():
+            raise DataError("expected a folder, found a file" if folder.exists() else "no such folder", path=folder)
+        if (layout := _layout(folder)) != FileFolder.layout:
+            raise DataError(f"this is a dataset ({layout}): serve an index of it with --index", path=folder)
+        self.folder, self.library, self.forget = folder, library, forget
         self._stop = threading.Event()
         self._problem, self._wait, self._again = "", 0.0, 0.0  # of the last update: why it failed, when to try again
         self._files, found = self._read()
@@ -73,7 +67,7 @@ class Followed:
         """Updates the index after changes; returns when the folder was replaced."""
         from watchfiles import Change, watch
 
-        watched, own, before = self.folder.resolve(), _identity(self.folder), True
+        watched, own, before = self.folder.resolve(), self.folder.stat(), True
         for changes in watch(
             watched,
             stop_event=self._stop,
@@ -83,7 +77,7 @@ class Followed:
             yield_on_timeout=True,
             ignore_permission_denied=True,
         ):
-            if (Change.deleted, str(watched)) in changes or _identity(self.folder) != own:
+            if (Change.deleted, str(watched)) in changes or not os.path.samestat(self.folder.stat(), own):
                 return
             if changes or before or (self._problem and time.monotonic() >= self._again):
                 before = False  # files may have changed before the watch began
@@ -124,11 +118,6 @@ def _layout(folder: Path) -> str:
         return FileFolder.layout
 
 
-def _identity(folder: Path) -> tuple[int, int]:
-    found = folder.stat()
-    return found.st_dev, found.st_ino
-
-
 def later(forget: Callable[[ServedCorpus], None], seconds: float) -> Callable[[ServedCorpus], None]:
     """`forget`, called after these seconds: questions that were asked before may need the old index until then."""
 
@@ -140,14 +129,11 @@ def later(forget: Callable[[ServedCorpus], None], seconds: float) -> Callable[[S
     return wait
 
 
-@dataclasses.dataclass
 class Renewal:
     """Opens given indexes again after they were built again. `forget` is called with each old edition."""
 
-    library: Library
-    forget: Callable[[ServedCorpus], None]
-
-    def __post_init__(self):
+    def __init__(self, library: Library, forget: Callable[[ServedCorpus], None]):
+        self.library, self.forget = library, forget
         self._problems: dict[str, str] = {}  # of the last look, by the id of a corpus
         self._looks = 0
 

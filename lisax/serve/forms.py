@@ -21,15 +21,6 @@ from lisax.serve.schema import clean
 from lisax.serve.store import StoredAnswer
 
 
-def check(form: FormData) -> None:
-    """Refuses text that cannot be encoded: a form may declare an encoding that lets lone surrogates pass, in its texts
-    and in its file names."""
-    for field, value in form.multi_items():
-        given = value if isinstance(value, str) else value.filename or ""
-        if not (is_text(field) and is_text(given)):
-            raise LisaxError("A text or the name of a file holds half of a surrogate pair, which is not a character.")
-
-
 async def _own_form(request: Request) -> FormData:
     """The form of a request, which must come from one of our own pages."""
     form = await given(request)
@@ -40,13 +31,16 @@ async def _own_form(request: Request) -> FormData:
 
 
 async def given(request: Request) -> FormData:
-    """The form of a request, within the limits."""
+    """The form of a request, within the limits, and without text that cannot be encoded: a form may declare an encoding
+    that lets lone surrogates pass, in its texts and in its file names."""
     limits = request.app.state.page.limits
     try:
         form = await request.form(max_files=limits.upload_files, max_fields=200, max_part_size=limits.form_bytes)
     except ValueError:  # of a codec of Python that decodes nothing, such as `undefined`
         raise LisaxError("The form is not in the encoding that its content type names.") from None
-    check(form)
+    for field, value in form.multi_items():
+        if not (is_text(field) and is_text(value if isinstance(value, str) else value.filename or "")):
+            raise LisaxError("A text or the name of a file holds half of a surrogate pair, which is not a character.")
     return form
 
 

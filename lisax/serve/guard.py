@@ -292,11 +292,6 @@ class Guard:
         return f"{self._cookie(name)}={value}; Path=/; HttpOnly; SameSite=Lax{secure}"
 
 
-def network(text: str) -> Network:
-    """The network of an address (`10.0.0.1`) or of a range (`10.0.0.0/8`). Raises ValueError for other text."""
-    return ipaddress.ip_network(text, strict=False)
-
-
 def spellings(proxies: Iterable[Network]) -> list[str]:
     """The networks as text; those of IPv4 also as a socket for both versions gives them, `::ffff:10.0.0.1`."""
     mapped = (f"::ffff:{one.network_address}/{96 + one.prefixlen}" for one in proxies if one.version == 4)
@@ -363,8 +358,5 @@ def _sentence(scope: Scope, status: int, text: str, headers: dict[str, str] | No
 
 
 def _too_much(scope: Scope, seconds: float) -> Response:
-    return _sentence(scope, 429, "That was too much at once. Try again in a moment.", {"retry-after": _whole(seconds)})
-
-
-def _whole(seconds: float) -> str:
-    return str(max(1, round(seconds + 0.5)))
+    whole = str(max(1, round(seconds + 0.5)))
+    return _sentence(scope, 429, "That was too much at once. Try again in a moment.", {"retry-after": whole})

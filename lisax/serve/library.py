@@ -38,7 +38,7 @@ from lisax.serve import uploads
 from lisax.serve.limits import Limits
 from lisax.serve.store import alone_in, private_folder
 from lisax.serve.uploads import Upload
-from lisax.serve.visitors import ANYONE, AUDIENCES, EVERYONE, Seen, Visitor
+from lisax.serve.visitors import ANYONE, AUDIENCES, EVERYONE, Visitor
 from lisax.text import titles
 
 CARD = "corpus.json"
@@ -117,9 +117,7 @@ class Library:
         self._removing = threading.Lock()
         self._corpora: dict[str, ServedCorpus] = {}
         self._changing = threading.Lock()  # of `_corpora`
-        self.away: frozenset[str] = (
-            frozenset()
-        )  # ids of corpora whose cluster did not answer when it was last looked at
+        self.away = frozenset[str]()  # ids of corpora whose cluster did not answer when it was last looked at
         self.problem = ""  # why the corpora could not be looked at the last time
         self._listed: int | None = None  # the change of the folder of uploads whose content is in `_corpora`
         self._own = contextlib.ExitStack()  # the folder of followed folders' indexes
@@ -196,10 +194,6 @@ class Library:
         """The corpora that are not uploads, without a look at the folder of uploads."""
         return [corpus for corpus in list(self._corpora.values()) if not corpus.uploaded]
 
-    def seen_by(self, visitor: Visitor) -> Seen:
-        """The corpora for a visitor."""
-        return Seen(self, visitor)
-
     def add(
         self, name: str, files: Sequence[tuple[str, bytes]], audience: str = EVERYONE, visitor: Visitor = ANYONE
     ) -> ServedCorpus:
@@ -222,10 +216,7 @@ class Library:
             made = scratch / "corpus"
             (made / "files").mkdir(parents=True)
             found = uploads.read(files, made / "files", self.limits)
-            self._index(found, made)
-            card = {"name": name, "counts": found.counts, "notes": found.notes, "digest": digest}
-            card |= {"audience": audience, "owner": owner, "loaded": time.time(), "files": found.account.to_dict()}
-            write_json(made / CARD, card)
+            self._build(made, name, found, digest=digest, audience=audience, owner=owner, loaded=time.time())
             corpus_id = _free_id(f"{_slug(name)}-{secrets.token_hex(3)}", self._corpora)
             made.rename(self.folder / corpus_id)
             corpus = _uploaded(self.folder / corpus_id, self.keep)
@@ -238,10 +229,9 @@ class Library:
         with self._lock, _scratch(folder := self._followed) as scratch:
             made = scratch / "corpus"
             made.mkdir()
-            self._index(found, made)
+            self._build(made, name, found)
             corpus_id = replaces.id if replaces else _free_id(_slug(name), self._corpora)
             home = folder / f"{corpus_id}-{secrets.token_hex(4)}"
-            write_json(made / CARD, {"name": name, "notes": found.notes, "files": found.account.to_dict()})
             made.rename(home)
             try:
                 corpus = dataclasses.replace(_uploaded(home, None), id=corpus_id, uploaded=False)
@@ -287,9 +277,9 @@ class Library:
         with _scratch(self.folder) as scratch:
             return uploads.read(files, scratch, self.limits)
 
-    def _index(self, found: Upload, folder: Path) -> None:
+    def _build(self, folder: Path, name: str, found: Upload, **card: Any) -> None:
         """Indexes tables as a whole, for questions and models of tables, and all as passages, for models of
-        sentences."""
+        sentences; then writes the card."""
         from lisax.retrieval import mixed, passages, table_text
 
         if found.tables:
@@ -303,6 +293,7 @@ class Library:
         }
         there = [Source.TEXT] * bool(found.pages) + [Source.TABLE] * bool(found.tables)
         mixed.build_index({source: sources[source] for source in there}, folder / PASSAGES)
+        write_json(folder / CARD, {"name": name, "notes": found.notes, "files": found.account.to_dict(), **card})
 
     def remove(self, corpus_id: str) -> bool:
         """Removes an uploaded corpus and deletes its files; a given one stays. Returns whether it was there. Raises
@@ -411,8 +402,7 @@ def _version(indexes: Iterable[Path]) -> tuple[str, float]:
 def _uploaded(folder: Path, keep: float | None) -> ServedCorpus:
     try:
         card = json.loads((folder / CARD).read_text(encoding="utf-8"))
-        # An upload has tables, passages, or both; one of an earlier version has no passages.
-        own = [path for path in (folder / INDEX, folder / PASSAGES) if path.is_dir()]
+        own = [*([folder / INDEX] if (folder / INDEX).is_dir() else []), folder / PASSAGES]
         components = frozenset(name for path in own for name in read_components(path))
         version, made = _version(own)
         if (audience := card.get("audience", EVERYONE)) not in AUDIENCES:
@@ -426,12 +416,12 @@ def _uploaded(folder: Path, keep: float | None) -> ServedCorpus:
             made,
             uploaded=True,
             notes=tuple(map(str, card["notes"])),
-            account=Account.of(card["files"]) if "files" in card else None,  # not in those of an earlier version
+            account=Account.of(card["files"]),
             digest=card.get("digest"),
-            passages=own[-1] if own[-1].name == PASSAGES else None,
+            passages=folder / PASSAGES,
             audience=audience,
             owner=card.get("owner"),
-            expires=None if keep is None else float(card.get("loaded", made)) + keep,
+            expires=None if keep is None else float(card["loaded"]) + keep,
         )
     except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
         raise DataError(f"the uploaded corpus is damaged ({error}); remove its folder", path=folder) from None

@@ -1,18 +1,27 @@
-"""The models behind the page and the API: one for each role, named by the user or shipped."""
+"""The models behind the page and the API: one for each role, named by the user or shipped, or trained from the page."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import collections
+import contextlib
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lisax import shipped
 from lisax.errors import LisaxError
+from lisax.files.writing import write_json
 from lisax.formats import tables
 from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.ranking import RANK, RANK_ENTITIES
 from lisax.formats.reading import POINT, READ, RETRIEVE
+from lisax.serve.store import alone_in
+from lisax.serve.worker import Busy
 from lisax.shipped import LIGHT
 
 if TYPE_CHECKING:
@@ -23,6 +32,8 @@ if TYPE_CHECKING:
 
     Model = TrainedModel | Reader | Retriever | VectorRanker
 
+log = logging.getLogger(__name__)
+IN_USE, POLL_SECONDS = "in_use.json", 1.0
 PARTS, COLUMNS, RANKER, LABELLER, TABLE_VERIFIER = (
     "question answerer",
     "scorer of columns",
@@ -46,7 +57,7 @@ ROLES = {
 }
 
 
-class Models:
+class Models(collections.UserDict[str, "Model"]):
     """One model per role, which its format determines; `COLUMNS` if rows and columns have separate models. `shipped`:
     whether they come with LisaX; then `tier` is that of the labellers. `missing`: the reason if these cannot be
     fetched."""
@@ -54,7 +65,8 @@ class Models:
     shipped, missing, tier = False, "", LIGHT
 
     def __init__(self, models: Mapping[str, Model], paths: Mapping[str, Path] | None = None):
-        self._models, self.paths = dict(models), dict(paths or {})
+        super().__init__(models)
+        self.paths = dict(paths or {})
         self._of_tier: dict[Path, Model] = {}
 
     @classmethod
@@ -95,18 +107,6 @@ class Models:
             models[role], named[role] = model, path
         return cls(models, named)
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._models)
-
-    def __contains__(self, role: str) -> bool:
-        return role in self._models
-
-    def __getitem__(self, role: str) -> Model:
-        return self._models[role]
-
-    def get(self, role: str) -> Model | None:
-        return self._models.get(role)
-
     @property
     def tiers(self) -> tuple[str, ...]:
         """The tiers of labellers to choose from, `tier` first: those whose encoder is here. None if a labeller of text
@@ -132,8 +132,8 @@ class Models:
         """Loads the model at `path` in place of those with its role."""
         role, model = _open(path)
         if role == PARTS:
-            self._models.pop(COLUMNS, None)
-        self._models[role], self.paths[role] = model, path
+            self.pop(COLUMNS, None)
+        self[role], self.paths[role] = model, path
 
 
 def _open(path: Path) -> tuple[str, Model]:
@@ -160,3 +160,46 @@ def _open(path: Path) -> tuple[str, Model]:
             f"{path} is of the format '{model.format}', which the page has no use for; it takes {', '.join(map(str, ROLES))}"
         )
     return ROLES[model.format], model
+
+
+class InUse:
+    """The trained models that answer, kept in a state folder: all servers on it use them, after a restart too. A server
+    uses one if it began with the model that it replaces: a server that is started with another `--model` uses the given
+    one."""
+
+    def __init__(self, folder: Path, begun: Mapping[str, Path]):
+        self.folder, self.path = folder, folder / IN_USE
+        self._begun = {role: str(path.resolve()) for role, path in begun.items()}
+
+    def put(self, role: str, model: Path) -> None:
+        """Notes that the model at this path answers in its role."""
+        with alone_in(self.folder):
+            write_json(self.path, self._read() | {role: {"model": str(model), "instead_of": self._begun[role]}})
+
+    def _read(self) -> dict[str, dict[str, str]]:
+        return json.loads(self.path.read_text(encoding="utf-8")) if self.path.is_file() else {}
+
+    def take_up(self, used: Mapping[str, Path], use: Callable[[Path], object]) -> None:
+        """Calls `use` with each model that is not `used`. One that cannot be opened is named in the log."""
+        for role, noted in self._read().items():
+            model = Path(noted["model"])
+            if noted["instead_of"] != self._begun.get(role) or used[role] == model:
+                continue
+            try:
+                use(model)
+            except (LisaxError, OSError) as error:
+                log.warning("the %s in use, %s, cannot be opened: %s", role, model, error)
+
+    def follow(self, used: Mapping[str, Path], use: Callable[[Path], object]) -> None:
+        """Takes up the models that other servers put to use, until this one ends."""
+
+        def watch() -> None:
+            seen = 0
+            while True:
+                with contextlib.suppress(Busy, OSError):  # again after a second
+                    if (made := self.path.stat().st_mtime_ns) != seen:
+                        self.take_up(used, use)
+                        seen = made
+                time.sleep(POLL_SECONDS)
+
+        threading.Thread(target=watch, name="follows models", daemon=True).start()

@@ -26,10 +26,10 @@ TEXT, TABLES, PASSAGES = "text", "tables", "passages"  # kinds of evidence
 
 
 class OpenIndexes:
-    """Opens each index once for each edition of a corpus; thread-safe. `columns`: those of a table that claims read."""
+    """Opens each index once for each edition of a corpus; thread-safe."""
 
-    def __init__(self, models: Models, columns: int):
-        self.models, self._columns = models, columns
+    def __init__(self, models: Models):
+        self.models = models
         self._opened: dict[tuple[str, str], Any] = {}  # by its name and the edition of the corpus
 
     def digest(self, corpus: ServedCorpus, source: str, unit: str) -> str | None:
@@ -61,7 +61,7 @@ class OpenIndexes:
         from lisax.predict.table_index import TableIndex
 
         def opened() -> TableIndex:
-            return TableIndex(open_served(corpus.index).tables if corpus.is_remote else corpus.index, self._columns)
+            return TableIndex(open_served(corpus.index).tables if corpus.is_remote else corpus.index)
 
         return self.once("cells", corpus, opened)
 
@@ -77,12 +77,8 @@ class OpenIndexes:
 
         retriever = None if corpus.uploaded else self.models.get(RETRIEVER)  # uploads have no vectors of passages
         method = "bm25" if retriever is None else "fused"
-        opened = open_served if corpus.is_remote else Path
-        return self.once(
-            "search",
-            corpus,
-            lambda: PassageSearch(opened(corpus.passages or corpus.index), method=method, retriever=retriever),
-        )
+        index, opened = corpus.passages or corpus.index, open_served if corpus.is_remote else Path
+        return self.once("search", corpus, lambda: PassageSearch(opened(index), method=method, retriever=retriever))
 
     def evidence(self, corpus: ServedCorpus) -> PassageIndex:
         from lisax.predict.passage_index import PassageIndex

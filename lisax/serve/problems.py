@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -78,15 +78,12 @@ def invalid(first: Mapping[str, Any]) -> tuple[int, str, str | None]:
     return 422, message, field_of(place) or None
 
 
-def check_type(request: Request, *wanted: str) -> None:
-    """Raises Unusable if the body is of none of these types."""
-    found = request.headers.get("content-type", "")
-    if found.partition(";")[0].strip().lower() not in wanted:
-        raise Unusable(wanted[0], found)
+def of_type(*wanted: str) -> Callable[[Request], None]:
+    """A dependency of routes, which raises HTTPException 415 if the body is of none of these types."""
 
+    def check(request: Request) -> None:
+        found = request.headers.get("content-type", "")
+        if found.partition(";")[0].strip().lower() not in wanted:
+            raise HTTPException(415, f"expected a body of {wanted[0]}, found {found or 'no content-type'!r:.100}")
 
-class Unusable(HTTPException):
-    """415: the body is of another type."""
-
-    def __init__(self, wanted: str, found: str):
-        super().__init__(415, f"expected a body of {wanted}, found {found or 'no content-type'!r:.100}")
+    return check

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 import shlex
@@ -14,37 +13,9 @@ Type = tuple[str, str | None]
 JSON_TYPES = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class CallShown:
-    """`takes` and `gives` are objects; `examples` are commands."""
-
-    method: str
-    path: str
-    summary: str
-    takes: list[Type]
-    gives: list[Type]
-    examples: list[str]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class FieldShown:
-    name: str
-    types: list[Type]
-    is_needed: bool
-    default: str
-    description: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ObjectShown:
-    id: str
-    name: str
-    description: str
-    fields: list[FieldShown]
-
-
-def calls(document: Mapping[str, Any], base: str) -> list[CallShown]:
-    """The calls; `base` is the address of the server, with its closing slash."""
+def calls(document: Mapping[str, Any], base: str) -> list[dict[str, Any]]:
+    """The calls: the objects that each `takes` and `gives`, and `examples` as commands. `base` is the address of the
+    server, with its closing slash."""
     schemas = document["components"]["schemas"]
     shown = []
     for path, methods in document["paths"].items():
@@ -56,36 +27,37 @@ def calls(document: Mapping[str, Any], base: str) -> list[CallShown]:
             examples = [one["value"] for one in body.get("examples", {}).values()] or [None]
             address = base + re.sub(r"\{.*?\}", "ID", path.removeprefix("/"))
             shown.append(
-                CallShown(
-                    method.upper(),
-                    path,
-                    call["summary"],
-                    _types(body.get("schema", {}), schemas),
-                    _types(given, schemas),
-                    [_curl(method, address, value, form) for value in examples],
-                )
+                {
+                    "method": method.upper(),
+                    "path": path,
+                    "summary": call["summary"],
+                    "takes": _types(body.get("schema", {}), schemas),
+                    "gives": _types(given, schemas),
+                    "examples": [_curl(method, address, value, form) for value in examples],
+                }
             )
     return shown
 
 
-def objects(document: Mapping[str, Any]) -> list[ObjectShown]:
+def objects(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The objects, each with its `fields`."""
     schemas = document["components"]["schemas"]
     return [
-        ObjectShown(
-            name,
-            schema["title"],
-            " ".join(schema.get("description", "").split()),
-            [
-                FieldShown(
-                    field,
-                    _types(about, schemas),
-                    field in schema.get("required", ()),
-                    json.dumps(about["default"], ensure_ascii=False) if about.get("default") is not None else "",
-                    about.get("description", ""),
-                )
+        {
+            "id": name,
+            "name": schema["title"],
+            "description": " ".join(schema.get("description", "").split()),
+            "fields": [
+                {
+                    "name": field,
+                    "types": _types(about, schemas),
+                    "is_needed": field in schema.get("required", ()),
+                    "default": "" if about.get("default") is None else json.dumps(about["default"], ensure_ascii=False),
+                    "description": about.get("description", ""),
+                }
                 for field, about in schema.get("properties", {}).items()
             ],
-        )
+        }
         for name, schema in schemas.items()
     ]
 

@@ -18,7 +18,7 @@ FORMS = {"md": "text/markdown", "json": "application/json"}
 def row(answer: StoredAnswer, shown: ClaimShown, corpus: ServedCorpus, base: str) -> dict[str, Any]:
     """A verdict as plain data; `base` is the address of the page, with its closing slash."""
     units = [*filter(None, [shown.deciding]), *shown.others]
-    dates = shown.decisive.dates
+    dates = shown.decisive.row.get("temporal", {}).get("reason")
     return {
         "claim": answer.text,
         "label": str(shown.label),

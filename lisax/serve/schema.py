@@ -33,13 +33,6 @@ def clean(text: str) -> str:
     return " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", text).split())
 
 
-def one_line(text: str) -> str:
-    """The text, clean. Raises ValueError if nothing is left."""
-    if not (found := clean(text)):
-        raise ValueError("the text is empty")
-    return found
-
-
 def _is_whole(given: Any) -> bool:
     return isinstance(given, float) and given.is_integer()
 
@@ -50,7 +43,7 @@ SAYS_SOMETHING = r"[^\s\x00-\x1f\x7f-\x9f\ufeff]"
 Line = Annotated[
     str,
     StringConstraints(min_length=1, max_length=LIMITS.text_characters, pattern=SAYS_SOMETHING),
-    AfterValidator(one_line),
+    AfterValidator(clean),
 ]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=LIMITS.evidence_characters, pattern=SAYS_SOMETHING)]
 Title = Annotated[str, StringConstraints(max_length=LIMITS.text_characters)]
@@ -82,14 +75,7 @@ Label = Literal["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"]
 
 # Which form of an input is meant is seen from the input, so that errors are only of that form; their places have these
 # tags, which `field_of` leaves out.
-ONE, MANY, _STRING, _NUMBER, _OBJECT, _TABLE = TAGS = (
-    "(one)",
-    "(many)",
-    "(string)",
-    "(number)",
-    "(object)",
-    "(table)",
-)
+ONE, MANY, _STRING, _NUMBER, _OBJECT, _TABLE = TAGS = ("(one)", "(many)", "(string)", "(number)", "(object)", "(table)")
 
 
 def field_of(place: Sequence[int | str]) -> str:
@@ -349,17 +335,23 @@ class Question(Model):
     id: Id
 
 
-def _or_text(text: Any, given: type[Model]) -> Any:
-    """The type of an input that is an object, or only its text."""
-    return Annotated[Annotated[text, Tag(_STRING)] | Annotated[given, Tag(_OBJECT)], Discriminator(_form)]
+def _or_text(text: Any, given: type[Model], field: str) -> Any:
+    """The type of an input that is an object or only the text of its `field`, of which an object is made."""
+    either = Annotated[Annotated[text, Tag(_STRING)] | Annotated[given, Tag(_OBJECT)], Discriminator(_form)]
+    return Annotated[either, _object_of(given, field)]
 
 
-ClaimOrText, QuestionOrText = _or_text(Line, Claim), _or_text(Line, Question)
-EvidenceOrText = _or_text(Text, GivenEvidence)
+def _object_of(given: type[Model], field: str) -> AfterValidator:
+    return AfterValidator(lambda one: given(**{field: one}) if isinstance(one, str) else one)
+
+
+ClaimOrText, QuestionOrText = _or_text(Line, Claim, "claim"), _or_text(Line, Question, "question")
+EvidenceOrText = _or_text(Text, GivenEvidence, "text")
 Given = Annotated[list[EvidenceOrText], Field(min_length=1, max_length=LIMITS.candidates)]
 TextOrTable = Annotated[
     Annotated[Text, Tag(_STRING)] | Annotated[GivenEvidence, Tag(_OBJECT)] | Annotated[TableEvidence, Tag(_TABLE)],
     Discriminator(_evidence_form),
+    _object_of(GivenEvidence, "text"),
 ]
 Items = Field(min_length=1, max_length=LIMITS.call_items)
 
@@ -386,7 +378,7 @@ class ClaimToVerify(Claim):
     ]
 
 
-ToRankOrText = _or_text(Line, ClaimToRank)
+ToRankOrText = _or_text(Line, ClaimToRank, "claim")
 
 
 class _Searches(Model):

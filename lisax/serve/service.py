@@ -4,7 +4,6 @@ computes together with others' calls of the same models."""
 from __future__ import annotations
 
 import collections
-import contextlib
 import dataclasses
 import functools
 import time
@@ -86,14 +85,12 @@ class Service:
         finally:
             _cancel(waiting)
 
-    async def checked(
+    def checked(
         self, corpus: ServedCorpus, claims: Sequence[str], tier: str | None = None
     ) -> AsyncIterator[Sequence[Checked]]:
         """For each claim the verdict from each source of a corpus, for the page."""
         batch = self._check(corpus, self.engine.sources(corpus), claims, tier)
-        async with contextlib.aclosing(self.rows(dataclasses.replace(batch, row=lambda checked: checked))) as rows:
-            async for checked in rows:
-                yield checked
+        return self.rows(dataclasses.replace(batch, row=lambda checked: checked))
 
     async def steps(
         self, corpus: ServedCorpus, claim: str, tier: str | None = None
@@ -165,8 +162,7 @@ class Service:
 
     def ask(self, request: schema.AskOne | schema.AskMany) -> Batch:
         corpus = self._corpus(request.index, lambda corpus: QUESTION in self.engine.kinds(corpus), "answers questions")
-        given = [request] if isinstance(request, schema.AskOne) else request.questions
-        questions = [schema.Question(question=one) if isinstance(one, str) else one for one in given]
+        questions = [request] if isinstance(request, schema.AskOne) else request.questions
 
         def work(asked: list[schema.Question]) -> list[tuple[schema.Question, list, dict[str, int]]]:
             texts = [one.question for one in asked]
@@ -177,8 +173,7 @@ class Service:
         return Batch(("ask", corpus.edition, request.answers), questions, work, _answers_row)
 
     def rank(self, request: schema.RankOne | schema.RankMany) -> Batch:
-        given = [request] if isinstance(request, schema.RankOne) else request.claims
-        claims = [schema.ClaimToRank(claim=one) if isinstance(one, str) else one for one in given]
+        claims = [request] if isinstance(request, schema.RankOne) else request.claims
         searches = request.index is not None or any(claim.candidates is None for claim in claims)
         corpus = self._corpus(request.index, self.engine.searched, "finds evidence") if searches else None
 
@@ -216,9 +211,6 @@ class Service:
         return call == "rank" or any(call in self._calls(corpus) for corpus in self.library)
 
     def indexes(self) -> dict[str, Any]:
-        def files(corpus: ServedCorpus) -> dict[str, Any]:
-            return {"files": corpus.account.to_dict()} if corpus.account else {}
-
         return {
             "indexes": [
                 {
@@ -231,7 +223,7 @@ class Service:
                     "seen_by": one.audience,
                     "expires": None if one.expires is None else _time(one.expires),
                 }
-                | files(one)
+                | ({"files": one.account.to_dict()} if one.account else {})
                 for one in self.library
             ]
         }
@@ -276,18 +268,15 @@ def _cancel(futures: Iterable[Future]) -> None:
         future.cancel()
 
 
-def _claim(given: str | schema.Claim) -> str | Claim:
-    if isinstance(given, str) or given.id is None:
-        return given if isinstance(given, str) else given.claim
-    return Claim(str(given.id), given.claim, original_id=given.id)
+def _claim(given: schema.Claim) -> str | Claim:
+    return given.claim if given.id is None else Claim(str(given.id), given.claim, original_id=given.id)
 
 
-def _evidence(given: Iterable[str | schema.GivenEvidence | schema.TableEvidence]) -> list[Evidence]:
+def _evidence(given: Sequence[schema.GivenEvidence | schema.TableEvidence]) -> list[Evidence]:
     """The evidence of a request. Scores count if every text has one."""
-    units = [schema.GivenEvidence(text=one) if isinstance(one, str) else one for one in given]
-    scored = all(one.score is not None for one in units if isinstance(one, schema.GivenEvidence))
+    scored = all(one.score is not None for one in given if isinstance(one, schema.GivenEvidence))
     made = []
-    for i, one in enumerate(units):
+    for i, one in enumerate(given):
         unit = f"evidence_{i}" if one.unit is None else one.unit
         if isinstance(one, schema.TableEvidence):
             made.append(_table(one, unit))

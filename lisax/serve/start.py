@@ -30,24 +30,24 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class ServeSettings:
-    """The options of `lisax serve`; `names` are host names of the page besides its address."""
+    """The options of `lisax serve`, by their names."""
 
-    models: Sequence[Path]
-    indexes: Sequence[Path | str]  # folders, or addresses of a cluster's indexes
+    model: Sequence[Path]
+    index: Sequence[Path | str]  # folders, or addresses of a cluster's indexes
     state: Path
-    folders: Sequence[Path] = ()  # of documents, which are followed
+    corpus: Sequence[Path] = ()  # folders of documents, which are followed
     host: str = "127.0.0.1"
     port: int = 8765
-    names: Sequence[str] = ()
+    name: Sequence[str] = ()  # of the host, besides its address
     pool: int = 20
     keep: int = 5
     aggregate: str = "any"
     temporal: bool = True
     min_confidence: float | None = None
     rate_limit: float | None = None  # calls of the API a second from one address
-    limits: Sequence[str] = ()  # NAME=N
-    proxies: Sequence[Network] = ()
-    origins: Sequence[str] = ()  # of pages elsewhere that may call the API
+    limit: Sequence[str] = ()  # NAME=N
+    proxy: Sequence[Network] = ()
+    allow_origin: Sequence[str] = ()  # of pages elsewhere that may call the API
     shared_limits: str | None = None  # the URL of a Redis
     log_json: bool = False
     tier: str | None = None  # of the shipped labeller; None: see `checker.tier_of`
@@ -68,11 +68,12 @@ def serve(settings: ServeSettings) -> None:
     from lisax.serve.app import create
     from lisax.serve.connections import server
     from lisax.serve.contents import warming
+    from lisax.serve.observing import JSON_LOGS
     from lisax.serve.store import private_folder
 
     host = settings.host
     _check_apart(settings)
-    token, is_printed = _token(host, bool(settings.proxies))
+    token, is_printed = _token(host, bool(settings.proxy))
     private_folder(settings.state)
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     with contextlib.closing(listener):
@@ -88,24 +89,17 @@ def serve(settings: ServeSettings) -> None:
         shown = f"[{host}]" if ":" in host else host
         print(f"http://{shown}:{port}/" + (f"?token={quote(token, safe='')}" if is_printed else ""), flush=True)
         if token:
-            print(
-                ("" if is_printed else "Open it with ?token= and the value of LISAX_TOKEN. ")
-                + "Anyone with the token may "
-                "ask, load tables and train. Without HTTPS before it, it can be read on the way.",
-                flush=True,
-            )
-        elif settings.proxies:
-            print(
-                "Anyone who reaches the proxy may ask, load tables and train: set LISAX_TOKEN to ask for a token.",
-                flush=True,
-            )
-        log_config = None
-        if settings.log_json:
-            from lisax.serve.observing import JSON_LOGS as log_config
+            how = "" if is_printed else "Open it with ?token= and the value of LISAX_TOKEN. "
+            may = "Anyone with the token may ask, load tables and train."
+            print(f"{how}{may} Without HTTPS before it, it can be read on the way.", flush=True)
+        elif settings.proxy:
+            may = "Anyone who reaches the proxy may ask, load tables and train"
+            print(f"{may}: set LISAX_TOKEN to ask for a token.", flush=True)
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # which uvicorn raises again when it has ended
         with contextlib.suppress(KeyboardInterrupt):  # the normal way to stop
-            server(create(page), page.limits, log_config, settings.proxies).run(sockets=[listener])
+            log_config = JSON_LOGS if settings.log_json else None
+            server(create(page), page.limits, log_config, settings.proxy).run(sockets=[listener])
 
 
 def serve_assistant(settings: ServeSettings) -> None:
@@ -116,7 +110,7 @@ def serve_assistant(settings: ServeSettings) -> None:
     from lisax.serve.assistants import serve_stdio  # which names the package to install, before a model is opened
     from lisax.serve.limits import LIMITS
     from lisax.serve.service import Service
-    from lisax.serve.visitors import ANYONE
+    from lisax.serve.visitors import Seen
     from lisax.serve.worker import Worker
 
     if settings.state.is_dir():  # else nothing was uploaded, and nothing is written there
@@ -127,13 +121,13 @@ def serve_assistant(settings: ServeSettings) -> None:
         limits = dataclasses.replace(LIMITS, together=together(LIMITS))
         worker = Worker("model", limits.waiting, limits.together, limits.together_seconds)
         with contextlib.suppress(KeyboardInterrupt):
-            serve_stdio(Service(engine, library.seen_by(ANYONE), worker, limits))
+            serve_stdio(Service(engine, Seen(library), worker, limits))
         worker.close()
 
 
 def _check_apart(settings: ServeSettings) -> None:
     """Raises LisaxError if a served folder holds the state folder: private uploads would be documents for everyone."""
-    for folder in settings.folders:
+    for folder in settings.corpus:
         if settings.state.resolve().is_relative_to(folder.resolve()):
             raise LisaxError(
                 f"the state folder {settings.state} is in the served folder {folder}: choose one outside with --state"
@@ -148,39 +142,30 @@ def _token(host: str, is_behind_proxy: bool = False) -> tuple[str | None, bool]:
     given = os.environ.get("LISAX_TOKEN") or next(iter(_group_tokens()), None)
     if is_loopback(host) and not (is_behind_proxy and given):
         return None, False
-    if not given:
-        return secrets.token_urlsafe(24), True
-    _check_token("LISAX_TOKEN", given)
-    return given, False
+    return (_check_token("LISAX_TOKEN", given), False) if given else (secrets.token_urlsafe(24), True)
 
 
-def _check_token(name: str, given: str) -> None:
+def _check_token(name: str, given: str, least: int = 1) -> str:
     if not re.fullmatch("[!-~]+", given):
         raise LisaxError(
             f"{name} must be of letters, digits and signs of ASCII, without blanks: others are written "
             "in several ways, and would not be recognised everywhere"
         )
+    if len(given) < least:
+        raise LisaxError(f"{name} has a token of {len(given)} characters: give each at least {least}")
+    return given
 
 
 def _group_tokens() -> tuple[str, ...]:
     """The tokens in LISAX_TOKENS, with blanks between them: the holders of each can have uploads of their own."""
-    tokens = tuple(os.environ.get("LISAX_TOKENS", "").split())
-    for token in tokens:
-        _check_long("LISAX_TOKENS", token)
-    return tokens
-
-
-def _check_long(name: str, given: str) -> None:
-    _check_token(name, given)
-    if len(given) < SHORTEST:
-        raise LisaxError(f"{name} has a token of {len(given)} characters: give each at least {SHORTEST}")
+    given = os.environ.get("LISAX_TOKENS", "").split()
+    return tuple(_check_token("LISAX_TOKENS", token, SHORTEST) for token in given)
 
 
 def _operator(folder: Path) -> str:
     """The operator's token: LISAX_OPERATOR_TOKEN, or one that is kept in the state folder."""
     if given := os.environ.get("LISAX_OPERATOR_TOKEN"):
-        _check_long("LISAX_OPERATOR_TOKEN", given)
-        return given
+        return _check_token("LISAX_OPERATOR_TOKEN", given, SHORTEST)
     return _kept(folder, "operator-token", lambda: secrets.token_urlsafe(24).encode()).decode()
 
 
@@ -188,13 +173,13 @@ def open_page(settings: ServeSettings, token: str | None) -> Page:
     """Opens everything behind the page. Errors in bundles and indexes are raised before anything is served."""
     from lisax.serve.app import Page
     from lisax.serve.guard import Rules
-    from lisax.serve.in_use import InUse
     from lisax.serve.limits import LIMITS, changed
+    from lisax.serve.models import InUse
     from lisax.serve.rates import open_storage
     from lisax.serve.store import Store
     from lisax.serve.training import Training
 
-    limits = changed(LIMITS, settings.limits)
+    limits = changed(LIMITS, settings.limit)
     limits = dataclasses.replace(limits, calls_per_second=settings.rate_limit or limits.calls_per_second)
     engine, library = open_models(settings, settings.state / "corpora", limits)
     limits = dataclasses.replace(limits, together=together(limits))
@@ -209,10 +194,10 @@ def open_page(settings: ServeSettings, token: str | None) -> Page:
         Rules(
             _secret(settings.state),
             token,
-            frozenset(name.lower() for name in settings.names),
+            frozenset(name.lower() for name in settings.name),
             limits,
-            tuple(settings.proxies),
-            frozenset(settings.origins),
+            tuple(settings.proxy),
+            frozenset(settings.allow_origin),
             None if settings.shared_limits is None else open_storage(settings.shared_limits),
             _operator(settings.state),
             tuple(one for one in _group_tokens() if one != token),
@@ -234,26 +219,22 @@ def together(limits: Limits) -> int:
 
 def open_models(settings: ServeSettings, uploads: Path, limits: Limits) -> tuple[Engine, Library]:
     """The models and the corpora: the given indexes, and the uploads in the folder `uploads`."""
-    from lisax.serve.answering import Depths, Engine
+    from lisax.serve.answering import Engine
     from lisax.serve.following import Followed, Renewal, later
     from lisax.serve.library import Library
     from lisax.serve.models import Models
 
-    library = Library(settings.indexes, uploads, limits, settings.keep_uploads)
-    models = Models.open(settings.models, settings.tier)
+    library = Library(settings.index, uploads, limits, settings.keep_uploads)
+    models = Models.open(settings.model, settings.tier)
     if models.missing:
         say(f"search only, without verdicts and answers: {models.missing}")
     library.add_vectors = _vectors(models)
     engine = Engine(
-        models,
-        Depths(pool=settings.pool, keep=settings.keep),
-        settings.aggregate,
-        settings.temporal,
-        settings.min_confidence,
+        models, settings.pool, settings.keep, settings.aggregate, settings.temporal, settings.min_confidence
     )
     followed: list[Followed] = []
     forget = later(engine.forget, limits.answer_seconds)
-    for folder in settings.folders:
+    for folder in settings.corpus:
         say(f"reads {folder}")
         followed.append(Followed(folder, library, forget))
         say(f"{folder}: {followed[-1].corpus.account}")

@@ -82,7 +82,7 @@ class Store:
                 if name == NAME or (folder / name).exists():
                     os.close(os.open(folder / name, os.O_RDWR | os.O_CREAT, 0o600))
                     os.chmod(folder / name, 0o600)
-            self._db = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None, timeout=10)
+            self._db = sqlite3.connect(self.path, check_same_thread=False, isolation_level="IMMEDIATE", timeout=10)
             self._db.row_factory = sqlite3.Row
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")
@@ -99,15 +99,9 @@ class Store:
             self._db.close()
 
     def _change(self, *statements: tuple[str, tuple]) -> None:
-        with self._lock:
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                for statement, values in statements:
-                    self._db.execute(statement, values)
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
+        with self._lock, self._db:
+            for statement, values in statements:
+                self._db.execute(statement, values)
 
     def _read(self, statement: str, values: tuple = ()) -> list[sqlite3.Row]:
         with self._lock:

@@ -25,7 +25,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -71,6 +71,7 @@ NEEDS = {
     TABLE_VERIFIER: Need("table_claims", "claims over tables", "tables"),
 }
 STOP_SECONDS, POLL_SECONDS = 30.0, 0.5
+TOKENS = ("LISAX_TOKEN", "LISAX_TOKENS", "LISAX_OPERATOR_TOKEN")  # which a training is not given
 # Exit codes of a command that Ctrl-C or SIGTERM ended, after saving or at once.
 INTERRUPTED = (130, 143, -signal.SIGINT, -signal.SIGTERM)
 
@@ -223,7 +224,7 @@ class Training:
     def _begin(self, run: Run, lock: contextlib.ExitStack) -> None:
         (self.folder / str(run.number) / STOP).unlink(missing_ok=True)
         self._note(run, RUNNING)
-        self._thread = threading.Thread(target=self._follow, args=(run, lock), name="training", daemon=True)
+        self._thread = threading.Thread(target=self._work, args=(run, lock), name="training", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
@@ -240,54 +241,48 @@ class Training:
         if self._is_own:
             self.stop()
 
-    def _follow(self, run: Run, lock: contextlib.ExitStack) -> None:
-        with lock:
-            self._work(run)
-
-    def _work(self, run: Run) -> None:
+    def _work(self, run: Run, lock: contextlib.ExitStack) -> None:
         folder = self.folder / str(run.number)
-        try:
-            for command in self._commands(run, folder):
-                if command[len(COMMAND)] == "export":
-                    _keep_fitted(Path(run.base), folder / "model")
-                code = self._call(folder, command)
-                if (folder / STOP).exists() or code in INTERRUPTED:
-                    self._note(run, STOPPED, "It was stopped; it can resume from its last checkpoint.")
-                    return
-                if code:
-                    what = "the check" if command[: len(MEASURE)] == [*MEASURE] else f"`lisax {command[len(COMMAND)]}`"
-                    self._note(run, FAILED, f"{what[:1].upper()}{what[1:]} ended with status {code}.")
-                    return
-            self._note(run, DONE)
-        except (OSError, LisaxError) as error:
-            self._note(run, FAILED, str(error))
+        with lock:
+            try:
+                for what, command in self._commands(run, folder):
+                    code = self._call(folder, command)
+                    if (folder / STOP).exists() or code in INTERRUPTED:
+                        self._note(run, STOPPED, "It was stopped; it can resume from its last checkpoint.")
+                        return
+                    if code:
+                        self._note(run, FAILED, f"{what} ended with status {code}.")
+                        return
+                self._note(run, DONE)
+            except (OSError, LisaxError) as error:
+                self._note(run, FAILED, str(error))
 
-    def _commands(self, run: Run, folder: Path) -> list[list[str]]:
-        commands = [[*COMMAND, "train", "--gin_file", str(folder / "run.gin")]]
+    def _commands(self, run: Run, folder: Path) -> Iterator[tuple[str, list[str]]]:
+        """Yields the name of each step with its command, when the steps before it are done."""
+        yield "`lisax train`", [*COMMAND, "train", "--gin_file", str(folder / "run.gin")]
         if not self.bundle(run).exists():
-            card = _card_of(Path(run.base))
+            base = Path(run.base)
+            card = ModelCard.read(base) if (base / MODEL_JSON).is_file() else {}  # its folder may be gone
+            _keep_fitted(card, folder / "model")
             is_pair = card.get("architecture", {}).get("kind") == PairConfig.kind
             alone = ["--adapter"] if is_pair and card.get("adapter") else []
             paths = ["--model", str(folder / "model"), "--out", str(self.bundle(run))]
-            commands.append([*COMMAND, "export", *alone, *paths])
+            yield "`lisax export`", [*COMMAND, "export", *alone, *paths]
         if (folder / HELD).is_dir():
             paths = [str(folder / HELD), run.base, str(self.bundle(run)), str(folder / MEASURED)]
-            commands.append([*MEASURE, run.role, *paths])
-        return commands
+            yield "The check", [*MEASURE, run.role, *paths]
 
     def _call(self, folder: Path, command: list[str]) -> int:
         # Low priority, since users keep asking; a killed page makes the training save and end.
         wrappers = [*_tool("nice", "-n", "10"), *_tool("setpriv", "--pdeathsig", "TERM")]
+        environment = {name: value for name, value in os.environ.items() if name not in TOKENS}
         with (folder / "log.txt").open("ab") as log:
             process = self._process = subprocess.Popen(
                 [*wrappers, *command],
                 stdout=log,
                 stderr=log,
                 stdin=subprocess.DEVNULL,
-                env={
-                    **{name: value for name, value in os.environ.items() if name != "LISAX_TOKEN"},
-                    "LISAX_TASKS": str(folder / DATASET),
-                },
+                env=environment | {"LISAX_TASKS": str(folder / DATASET)},
             )
             while True:
                 with contextlib.suppress(subprocess.TimeoutExpired):
@@ -396,20 +391,15 @@ def _in_comment(path: Path) -> str:
 KEPT = ("fusion", "reranks", "retrieval", "sentences", "leading", "calibration", "answers")
 
 
-def _keep_fitted(base: Path, model: Path) -> None:
-    """Copies the settings fitted for the old model: the weights that combine its scores with BM25 or vectors, the
+def _keep_fitted(card: Mapping[str, Any], model: Path) -> None:
+    """Copies from its card the settings fitted for the old model: the weights that combine its scores with BM25 or vectors, the
     number of sentences it reads, the temperature of its probabilities, and the regression of a best answer's
     probability. The scores of the new model are others, but nothing was fitted for them yet, so that the temperature is
     recorded as fitted on 0 claims; `lisax verify --calibrate` fits one."""
-    if kept := {name: value for name, value in _card_of(base).items() if name in KEPT}:
+    if kept := {name: value for name, value in card.items() if name in KEPT}:
         if "calibration" in kept:
             kept["calibration"] = {**kept["calibration"], "claims": 0}
         write_fitted(model, kept)
-
-
-def _card_of(base: Path) -> Mapping[str, Any]:
-    """The card of the old model; empty if its folder is gone."""
-    return ModelCard.read(base) if (base / MODEL_JSON).is_file() else {}
 
 
 def why_not(model: Any) -> str:
@@ -422,8 +412,6 @@ def why_not(model: Any) -> str:
 
 
 def _variant(text_format: Format, card: ModelCard) -> str:
-    if text_format is TABLE_FUSION:
-        raise LisaxError("Table fusion is trained by `lisax train` with the exported data, not from this page.")
     if text_format is TABLE_PARTS:
         return "parts"
     if text_format is TABLES:

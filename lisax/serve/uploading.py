@@ -15,7 +15,7 @@ from lisax.errors import LisaxError
 from lisax.serve import contents, forms, schema, uploads
 from lisax.serve.forms import Form
 from lisax.serve.library import ServedCorpus
-from lisax.serve.problems import PREFIX, check_type
+from lisax.serve.problems import PREFIX, of_type
 from lisax.serve.visitors import AUDIENCES, EVERYONE
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def add_routes(app: FastAPI, calls: APIRouter, page: Page) -> None:
         f"{PREFIX}indexes",
         status_code=201,
         summary="Load documents: a form of files, of which an index is made.",
-        dependencies=[Depends(_form_only)],
+        dependencies=[Depends(of_type(MULTIPART, "application/x-www-form-urlencoded"))],
         response_model=schema.Index,
         openapi_extra={"requestBody": FORM},
     )
@@ -157,7 +157,3 @@ def add_routes(app: FastAPI, calls: APIRouter, page: Page) -> None:
     def remove_by_call(request: Request, index: str) -> Response:
         drop(removable(request, index))
         return Response(status_code=204)
-
-
-def _form_only(request: Request) -> None:
-    check_type(request, MULTIPART, "application/x-www-form-urlencoded")

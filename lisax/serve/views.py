@@ -14,7 +14,7 @@ import jinja2
 import numpy as np
 from markupsafe import Markup
 
-from lisax.errors import LisaxError
+from lisax.errors import DataError
 from lisax.predict.joining import join
 from lisax.predict.table_answers import TableScores, named_cells
 from lisax.predict.verdicts import Disagreement, Evidence, Verdict, written
@@ -32,11 +32,7 @@ if TYPE_CHECKING:
     from lisax.predict.passage_index import PassageIndex
 
 BY = {TEXT: "text", TABLES: "tables", PASSAGES: "text, tables and graphs"}
-HEADLINES = {
-    Label.SUPPORTS: "Supported",
-    Label.REFUTES: "Refuted",
-    Label.NOT_ENOUGH_INFO: "Not enough evidence",
-}
+HEADLINES = {Label.SUPPORTS: "Supported", Label.REFUTES: "Refuted", Label.NOT_ENOUGH_INFO: "Not enough evidence"}
 # On which claims the shares of a model were measured, and the expectation for others: for shipped models, and for any
 # other.
 _TEXT = (
@@ -66,25 +62,19 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RankedTable:
-    """A table of an answer. `name` is the prefix of its element ids; `score` and `best` are the score and (row, column)
-    of its best cell; `relevance` is the value it is ranked by; `confidence` is the fitted probability that the cell is
-    right, if any; `around` is the beginning of the page that contains it.
-    """
+    """A table of an answer, with the (row, column) of its `best` cell. `name` is the prefix of its element ids, `around`
+    the beginning of the page that contains it."""
 
     name: str
-    table: Table
-    score: float
-    relevance: float
-    retrieval: float
+    scores: TableScores
     best: tuple[int, int] | None
     map: Markup
     said: list[Feedback]
     around: str
-    confidence: float | None = None
 
     @property
-    def title(self) -> str:
-        return heatmaps.name_of(self.table)
+    def table(self) -> Table:
+        return self.scores.table
 
     @property
     def best_text(self) -> str:
@@ -126,25 +116,16 @@ class EvidenceView:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class VerdictShown:
-    """The verdict from one source. `evidence` is sorted by score, or in retrieval order if it has no scores. `changed`:
-    how many units are left out because the corpus has changed. `dates`: why dates decided the verdict, and `verifier`:
-    the verifier's own label; both are None if dates did not decide. `note`: a further remark. `abstained`: why no label
-    was sure enough."""
+    """The stored verdict from one source, see `Engine.claim_result`, with the feedback on it. `evidence` are the units
+    that have not changed since, sorted by score, or in retrieval order if there are no scores."""
 
-    source: str
-    label: Label
-    probabilities: list[tuple[Label, float]]
+    row: dict[str, Any]
     evidence: list[EvidenceView]
-    changed: int
     said: Feedback | None
-    dates: str | None = None
-    verifier: Label | None = None
-    note: str = ""
-    abstained: str = ""
 
     @property
     def by(self) -> str:
-        return BY[self.source]
+        return BY[self.row["source"]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -183,50 +164,22 @@ class ClaimShown:
         return DISAGREE if self.sides and not self.taken_back else HEADLINES[self.label]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PartShown:
-    """A sentence of a paragraph with its verdict; `answer` is None if it has been deleted."""
-
-    text: str
-    answer: StoredAnswer | None
-    label: Label | None = None
-    share: float | None = None
-    headline: str = "Forgotten"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ReadAnswer:
-    """A reader's answer. `parts`: its passage before the answer, the answer there, and the rest; None if no passage
-    contains the answer, or the passage has changed."""
-
-    text: str
-    probability: float
-    unit: str = ""
-    title: str = ""
-    stands: Stands | None = None
-    parts: tuple[str, str, str] | None = None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class SentenceShown:
-    """A sentence that answers: `parts` are its text before the marked part, that part, and the rest."""
-
-    unit: EvidenceView
-    parts: tuple[str, str, str]
-    probability: float
-
-
-def answer_sentences(answer: StoredAnswer, corpus: ServedCorpus, engine: Engine) -> list[SentenceShown]:
-    """The sentences of a question's answer; without sentences that have changed in the corpus."""
+def answer_sentences(answer: StoredAnswer, corpus: ServedCorpus, engine: Engine) -> list[dict[str, Any]]:
+    """Returns a question's sentences that have not changed in the corpus. `parts`: the text before the marked part, that
+    part, and the rest."""
     matching, shown = Matching(answer.text), []
     for row in answer.result.get("sentences", ()):
         view = None
         if row["digest"] == engine.digest(corpus, row["source"], row["unit"]):
             view = evidence_view(row["unit"], row["source"], matching, corpus, engine)
         if view is not None:
-            text, begin, end = row["answer"], row.get("begin", 0), row.get("end", 0)
-            shown.append(SentenceShown(view, (text[:begin], text[begin:end], text[end:]), row["probability"]))
+            parts = _parted(row["answer"], row.get("begin", 0), row.get("end", 0))
+            shown.append({"unit": view, "parts": parts, "probability": row["probability"]})
     return shown
+
+
+def _parted(text: str, begin: int, end: int) -> tuple[str, str, str]:
+    return text[:begin], text[begin:end], text[end:]
 
 
 def ranked_tables(
@@ -238,37 +191,22 @@ def ranked_tables(
         if not engine.is_as_it_was(corpus, TABLES, row["id"], answer.result):
             continue
         table = engine.tables(corpus).get(row["id"])
-        if table is not None and _shape(table) == (len(row["rows"]), len(row["columns"])):
-            scores = TableScores(
-                table,
-                row["retrieval"],
-                np.float32(row["rows"]),
-                np.float32(row["columns"]),
-                row.get("relevance"),
-                row.get("confidence"),
-                named_cells(answer.text, table),
-            )
-            found.append((f"t{number}", scores))
+        if table is not None and (len(table.rows), len(table.header)) == (len(row["rows"]), len(row["columns"])):
+            parts, named = (np.float32(row["rows"]), np.float32(row["columns"])), named_cells(answer.text, table)
+            fitted = row.get("relevance"), row.get("confidence")
+            found.append((f"t{number}", TableScores(table, row["retrieval"], *parts, *fitted, named)))
     tops = heatmaps.Tops.of([scores for _, scores in found])
     return [
         RankedTable(
             name,
-            scores.table,
-            scores.score(),
-            scores.value,
-            scores.retrieval,
+            scores,
             heatmaps.best_cell(scores),
             heatmaps.heatmap(scores, name, tops),
             [one for one in said if _table_of(one) == scores.table.id],
             _around(scores.table, corpus, engine),
-            scores.confidence,
         )
         for name, scores in found
     ]
-
-
-def _shape(table: Table) -> tuple[int, int]:
-    return len(table.rows), len(table.header)
 
 
 def _around(table: Table, corpus: ServedCorpus, engine: Engine) -> str:
@@ -277,25 +215,16 @@ def _around(table: Table, corpus: ServedCorpus, engine: Engine) -> str:
     return textwrap.shorten(page.text, AROUND, placeholder=" …")
 
 
-def read_answers(answer: StoredAnswer, corpus: ServedCorpus, engine: Engine) -> list[ReadAnswer]:
-    """The answers of a reader, likeliest first."""
+def read_answers(answer: StoredAnswer, corpus: ServedCorpus, engine: Engine) -> list[dict[str, Any]]:
+    """The answers of a reader, likeliest first. `parts`: the passage before the answer, the answer there, and the rest;
+    None if no passage contains the answer, or the passage has changed."""
     evidence, shown = engine.evidence(corpus), []
     for row in answer.result["answers"]:
-        passage = evidence.index.passage(row["passage"]) if "passage" in row else None
-        if passage is None or passage.text[row["begin"] : row["end"]] != row["marked"]:
-            shown.append(ReadAnswer(row["answer"], row["probability"]))
-            continue
-        parts = passage.text[: row["begin"]], row["marked"], passage.text[row["end"] :]
-        shown.append(
-            ReadAnswer(
-                row["answer"],
-                row["probability"],
-                row["unit"],
-                passage.title,
-                _stands(passage.source, row["unit"], evidence),
-                parts,
-            )
-        )
+        passage, parts = evidence.index.passage(row["passage"]) if "passage" in row else None, None
+        if passage is not None and passage.text[row["begin"] : row["end"]] == row["marked"]:
+            parts = _parted(passage.text, row["begin"], row["end"])
+        where = {"title": passage.title, "stands": _stands(passage.source, row["unit"], evidence)} if parts else {}
+        shown.append(row | where | {"parts": parts})
     return shown
 
 
@@ -354,12 +283,14 @@ def _stored(row: dict[str, Any], claim: str) -> Verdict:
 def verdict(answer: StoredAnswer, corpus: ServedCorpus, engine: Engine, said: list[Feedback]) -> ClaimShown:
     """A claim's verdict with its evidence, the unit that decides apart."""
     rows = answer.result["verdicts"]
-    sources = [_of_source(row, answer.text, corpus, engine, said) for row in rows]
+    told = {one.unit: one for one in said if one.kind == "verdict"}
+    sources = [VerdictShown(row, evidence(row, answer.text, corpus, engine), told.get(row["source"])) for row in rows]
     whole, place = joined(rows, answer.text)
     decisive = sources[place]
     ordered = [unit for one in (decisive, *(one for one in sources if one is not decisive)) for unit in one.evidence]
-    # An answer that was stored before units were named has none; the first of its evidence is then the best.
-    deciding = next((unit for unit in ordered if unit.id == whole.deciding and unit.kind == decisive.source), None)
+    deciding = next(
+        (unit for unit in ordered if unit.id == whole.deciding and unit.kind == decisive.row["source"]), None
+    )
     return ClaimShown(
         whole.label,
         share_of(whole),
@@ -378,10 +309,7 @@ def verdict(answer: StoredAnswer, corpus: ServedCorpus, engine: Engine, said: li
 def _sides(disagreement: Disagreement | None, units: Sequence[EvidenceView]) -> list[tuple[Label, list[VoiceShown]]]:
     shown = {one.id: one for one in units}
     return [
-        (
-            side[0].label,
-            [VoiceShown(shown.get(one.evidence.unit), one.probability, written(one.date)) for one in side],
-        )
+        (side[0].label, [VoiceShown(shown.get(one.evidence.unit), one.probability, written(one.date)) for one in side])
         for side in (() if disagreement is None else disagreement.sides)
     ]
 
@@ -398,46 +326,23 @@ def headline(whole: Verdict) -> str:
     return DISAGREE if disagreement and disagreement.retraction is None else HEADLINES[whole.label]
 
 
-def _of_source(
-    row: dict[str, Any], claim: str, corpus: ServedCorpus, engine: Engine, said: list[Feedback]
-) -> VerdictShown:
-    evidence, dates = _evidence(row, claim, corpus, engine), row.get("temporal") or {}
-    return VerdictShown(
-        row["source"],
-        Label(row["label"]),
-        list(zip(LABELS, row["probabilities"])),
-        evidence,
-        len(row["evidence"]) - len(evidence),
-        next((one for one in said if one.kind == "verdict" and one.unit == row["source"]), None),
-        dates.get("reason"),
-        Label(dates["verifier_label"]) if dates else None,
-        row.get("note", ""),
-        row.get("abstained", ""),
-    )
-
-
-def parts(answer: StoredAnswer, find: Callable[[str], StoredAnswer | None]) -> list[PartShown]:
-    """The sentences of a paragraph with their verdicts; `find` looks up an answer."""
+def parts(answer: StoredAnswer, find: Callable[[str], StoredAnswer | None]) -> list[dict[str, Any]]:
+    """The sentences of a paragraph with their verdicts; `find` looks up an answer, which may have been deleted."""
     shown = []
     for part in answer.result["parts"]:
-        own = find(part["answer"])
-        if own is None:
-            shown.append(PartShown(part["text"], None))
-            continue
-        whole, _ = joined(own.result["verdicts"], own.text)
-        shown.append(PartShown(part["text"], own, whole.label, share_of(whole), headline(whole)))
+        told: dict[str, Any] = {"answer": find(part["answer"]), "label": None, "share": None, "headline": "Forgotten"}
+        if (own := told["answer"]) is not None:
+            whole, _ = joined(own.result["verdicts"], own.text)
+            told |= {"label": whole.label, "share": share_of(whole), "headline": headline(whole)}
+        shown.append({"text": part["text"]} | told)
     return shown
 
 
-def found(answer: StoredAnswer, corpus: ServedCorpus, engine: Engine) -> list[EvidenceView]:
-    """The results of a search, without units that have changed since."""
-    return _evidence(answer.result | {"scores": []}, answer.text, corpus, engine)
-
-
-def _evidence(row: dict[str, Any], claim: str, corpus: ServedCorpus, engine: Engine) -> list[EvidenceView]:
-    matching, shown = Matching(claim), []
-    for i, unit in enumerate(row["evidence"]):
-        score = row["scores"][i] if i < len(row["scores"]) else None
+def evidence(row: dict[str, Any], asked: str, corpus: ServedCorpus, engine: Engine) -> list[EvidenceView]:
+    """Returns the units of a verdict or a search that have not changed since."""
+    matching, shown = Matching(asked), []
+    scores = row.get("scores") or [None] * len(row["evidence"])
+    for unit, score in zip(row["evidence"], scores, strict=True):
         if engine.is_as_it_was(corpus, row["source"], unit, row):
             view = evidence_view(unit, row["source"], matching, corpus, engine)
             computed = tuple(map(matching.marked, row.get("computed", {}).get(unit, ())))
@@ -472,6 +377,50 @@ def evidence_view(
     return EvidenceView(unit, kind, sentence.title, matching.marked(sentence.text), None, None, context)
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class SourceShown:
+    """The context of a unit: a page's or graph's `texts` with their unit ids, or a `table`; `marked` are the ids or the
+    row numbers of the requested unit."""
+
+    title: str
+    where: str
+    texts: list[tuple[str, str]]
+    table: Table | None = None
+    marked: frozenset[str | int] = frozenset()
+
+
+def source(unit: str, kind: str, corpus: ServedCorpus, engine: Engine) -> SourceShown | None:
+    """The page, table or graph of a unit, whole; None if the corpus does not have it."""
+    if kind == TABLES and (corpus.has_cells or corpus.has_table_texts):
+        table = engine.tables(corpus).get(unit)
+        return table and SourceShown(heatmaps.name_of(table), f"table {unit}", [], table)
+    if kind == TEXT and corpus.has_pages:
+        try:
+            page = engine.sentences(corpus).page(split_sentence_id(unit)[0])
+        except DataError:
+            return None
+        texts = [] if page is None else [(one.id, one.text) for one in page.sentences if one.text]
+        return page and SourceShown(page.title, f"page {page.id}", texts, marked=frozenset([unit]))
+    if kind == PASSAGES and corpus.has_passages:
+        return _source_of_passage(unit, corpus, engine)
+    return None
+
+
+def _source_of_passage(unit: str, corpus: ServedCorpus, engine: Engine) -> SourceShown | None:
+    evidence = engine.evidence(corpus)
+    if (first := evidence.passage_of(unit)) is None:
+        return None
+    owner = first.id.partition(":")[2].rpartition(":")[0]
+    if first.source is Source.TABLE and (corpus.has_cells or corpus.has_table_texts):
+        if (table := engine.tables(corpus).get(owner)) is not None:
+            row = int(unit.rpartition("#r")[2])
+            return SourceShown(heatmaps.name_of(table), f"table {owner}", [], table, frozenset([row]))
+    units: dict[str, str] = {}
+    for passage in evidence.index.of_owner(first.source, owner):
+        units |= {one: evidence.lookup(one).text for one in passage.leading if one not in units}
+    return SourceShown(first.title, f"{first.source} {owner}", list(units.items()), marked=frozenset([unit]))
+
+
 def described(one: Feedback, corpus: ServedCorpus | None, engine: Engine) -> str:
     """One line that describes feedback and its object; a text that has changed since is not shown as the object."""
     since = "" if corpus is None or is_as_it_was(one, corpus, engine) else " (which has changed since, or is gone)"
@@ -480,12 +429,9 @@ def described(one: Feedback, corpus: ServedCorpus | None, engine: Engine) -> str
         return f"the right verdict from {BY[one.unit]}{' on evidence' + since if since else ''} is: {label}"
     what = f"table {one.unit}"
     if one.kind == "cell":
-        try:
-            table_id, row, column = split_cell_id(one.unit)
-            table = engine.tables(corpus).get(table_id) if corpus is not None and not since else None
-            text = "" if table is None else f"“{table.rows[row][column]}” "
-        except (LisaxError, IndexError):
-            text, table_id, row, column = "", one.unit, 0, 0
+        table_id, row, column = split_cell_id(one.unit)
+        table = None if corpus is None or since else engine.tables(corpus).get(table_id)
+        text = "" if table is None else f"“{table.rows[row][column]}” "
         what = f"cell {text}(row {row + 1}, column {column + 1} of {table_id})"
     return f"{what}{since} is {one.value}"
 

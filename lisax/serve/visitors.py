@@ -30,8 +30,7 @@ class Visitor:
     @property
     def audiences(self) -> tuple[str, ...]:
         """The audiences that an upload of this visitor can have."""
-        can = {EVERYONE: True, SESSION: bool(self.session), TOKEN: bool(self.token)}
-        return tuple(audience for audience in AUDIENCES if can[audience])
+        return EVERYONE, *([SESSION] if self.session else []), *([TOKEN] if self.token else [])
 
     def owner(self, audience: str) -> str | None:
         """The id that owns an upload for an audience; None if they cannot be recognised again."""

@@ -11,9 +11,7 @@ from lisax.adversary import decisions, making
 from lisax.adversary.attack import AttackKind
 from lisax.adversary.lexicon import CorpusLexicon
 from lisax.adversary.review import pages_beside
-from lisax.cli import attack as command
 from lisax.cli import invoke
-from lisax.cli.verbs import Verb
 from lisax.corpora import open_folder, read_claims
 from lisax.errors import DataError, LisaxError
 from lisax.files.reading import read_json_lines
@@ -26,12 +24,15 @@ def attack(*args, verb: str = "make") -> int:
     return invoke(["attack", verb, *map(str, args)])
 
 
+LAYOUTS = ("plain", "fever")
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("attacked")
     world.write(folder / "world", pages=150, seed=3)
-    attack("--claims", folder / "world", "--out", folder / "plain")
-    attack("--claims", folder / "world", "--out", folder / "fever", "--layout", "fever")
+    for layout in LAYOUTS:
+        attack("--claims", folder / "world", "--out", folder / layout, "--layout", layout)
     return folder
 
 
@@ -50,18 +51,14 @@ def test_a_folder_in_the_plain_layout(folder, capsys):
 def test_the_same_in_fevers_layout(folder):
     made = open_folder(folder / "fever")
     assert made.layout == "fever"
-    ours, theirs = (list(open_folder(folder / name).claims("dev")) for name in ("plain", "fever"))
+    ours, theirs = (list(open_folder(folder / name).claims("dev")) for name in LAYOUTS)
     assert [(c.text, c.label, c.evidence_sets) for c in ours] == [(c.text, c.label, c.evidence_sets) for c in theirs]
-    assert {claim.kind for claim in theirs} <= {
-        "conjunction",
-        "Multihop",
-        "Phrasal Additions",
-        "date manipulation",
-        "multi-hop temporal reasoning",
-        "Entity Disambiguation",
-    }
-    found = [[s.text for s in d.sentences] for d in made.documents()]
-    assert found == [[s.text for s in d.sentences] for d in open_folder(folder / "plain").documents()]
+    kinds = {"conjunction", "Multihop", "Phrasal Additions", "date manipulation", "multi-hop temporal reasoning"}
+    assert {claim.kind for claim in theirs} <= {*kinds, "Entity Disambiguation"}
+    found, expected = (
+        [[s.text for s in d.sentences] for d in open_folder(folder / name).documents()] for name in LAYOUTS
+    )
+    assert found == expected
 
 
 def test_pages_and_evidence_have_one_form_of_an_id(tmp_path):
@@ -70,13 +67,8 @@ def test_pages_and_evidence_have_one_form_of_an_id(tmp_path):
     write_json_lines(
         tmp_path / "source" / "wiki-pages.jsonl", [{"id": own, "text": "x", "lines": "0\tZoë Lee was born in 1950 ."}]
     )
-    claim = {
-        "id": 1,
-        "label": "SUPPORTS",
-        "claim": "Zoë Lee was born in 1950.",
-        "verifiable": "VERIFIABLE",
-        "evidence": [[[1, 2, own, 0]]],
-    }
+    claim = {"id": 1, "label": "SUPPORTS", "verifiable": "VERIFIABLE", "claim": "Zoë Lee was born in 1950."}
+    claim |= {"evidence": [[[1, 2, own, 0]]]}
     write_json_lines(tmp_path / "source" / "dev.jsonl", [claim])
     for layout, names, form in (
         ("plain", ("claims.dev.jsonl", "pages.jsonl"), "NFC"),
@@ -114,26 +106,16 @@ def test_files_of_an_earlier_run_are_not_left_among_those_of_this_one(folder, tm
 
 def test_an_index_serves_as_corpus(folder, tmp_path):
     build_index(open_folder(folder / "world").documents(), tmp_path / "index", components=["pages"])
-    attack(
-        f"--claims={folder}/world/claims.dev.jsonl",
-        f"--corpus={tmp_path}/index",
-        f"--out={tmp_path}/out",
-        "--without-pages",
-    )
+    given = f"--claims={folder}/world/claims.dev.jsonl", f"--corpus={tmp_path}/index", f"--out={tmp_path}/out"
+    attack(*given, "--without-pages")
     assert (tmp_path / "out" / "claims.dev.jsonl").read_bytes() == (folder / "plain" / "claims.dev.jsonl").read_bytes()
     assert not (tmp_path / "out" / "pages.jsonl").exists()
 
 
-@pytest.mark.parametrize("args, message", [(["--split", "valid"], "valid")])
-def test_troubles_are_told_and_nothing_is_written(folder, tmp_path, args, message):
-    with pytest.raises(LisaxError, match=message):
-        attack("--claims", folder / "world", "--out", tmp_path / "out", *args)
+def test_an_unknown_split_is_told_and_nothing_is_written(folder, tmp_path):
+    with pytest.raises(LisaxError, match="valid"):
+        attack("--claims", folder / "world", "--out", tmp_path / "out", "--split", "valid")
     assert not (tmp_path / "out").exists()
-
-
-def test_the_kinds_offered_are_those_there_are():
-    (offered,) = (option for option in Verb.of(command.make, "make").params if option.name == "kind")
-    assert list(offered.type.choices) == list(AttackKind)
 
 
 def test_claims_that_allow_nothing_write_nothing(folder, tmp_path):
@@ -151,10 +133,9 @@ def test_a_model_that_never_errs_is_told(folder, tmp_path, monkeypatch):
 
     monkeypatch.setattr(lexical, "evidence_model", sure)
     monkeypatch.setattr(making, "best_lexicon", lambda corpus, claims: CorpusLexicon(corpus, claims))
+    given = f"--claims={folder}/world", "--split=dev", f"--out={tmp_path}/out", "--kind=lexical"
     with pytest.raises(LisaxError, match=r"of [\d,]+ claims that the model gets right .* errs on 0"):
-        attack(
-            f"--claims={folder}/world", "--split=dev", f"--out={tmp_path}/out", "--kind=lexical", f"--model={tmp_path}"
-        )
+        attack(*given, f"--model={tmp_path}")
     assert not any((tmp_path / "out").glob("*"))
 
 
@@ -190,13 +171,8 @@ def test_decided_claims_without_evidence_at_hand_are_left_out_and_counted(tmp_pa
         ("Ann Lee was born in 1990.", "REFUTES", [["Gone_0"]]),
         ("Ann Lee sang in 1970.", "NOT ENOUGH INFO", []),
     ]
-    write_json_lines(
-        source / "claims.dev.jsonl",
-        (
-            {"id": str(n), "claim": text, "label": label, "evidence": sets}
-            for n, (text, label, sets) in enumerate(claims)
-        ),
-    )
+    rows = [{"id": str(n), **dict(zip(("claim", "label", "evidence"), one))} for n, one in enumerate(claims)]
+    write_json_lines(source / "claims.dev.jsonl", rows)
     attack("--claims", source, "--out", tmp_path / "out", "--kind", "date")
     assert "dev: 2 of 4 claims are left out" in capsys.readouterr().err
     assert json.loads((tmp_path / "out" / "attacks.json").read_text())["left_out"] == {"dev": 2}
@@ -280,7 +256,7 @@ def test_a_claim_mended_to_undecided_reads_back_in_fevers_layout(folder, tmp_pat
     assert claim.label is Label.NOT_ENOUGH_INFO and claim.text == "Mended text."
 
 
-@pytest.mark.parametrize("layout", ["plain", "fever"])
+@pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_text_of_the_evidence_is_shown(folder, tmp_path, layout, review):
     file = folder / layout / ("claims.dev.jsonl" if layout == "plain" else "dev.jsonl")
     corpus, claims = pages_beside(file), list(read_claims(file))
@@ -290,14 +266,9 @@ def test_the_text_of_the_evidence_is_shown(folder, tmp_path, layout, review):
         assert corpus.text(unit) and f"    {unit}: {corpus.text(unit)}\n" in shown
     alone = tmp_path / "alone.jsonl"
     alone.write_bytes(file.read_bytes())
+    assert pages_beside(alone) is None and len(pages_beside(alone, folder / "world")) == 150
     unit = next(claim for claim in claims if claim.evidence_sets).evidence_sets[0][0]
     assert f"    {unit}\n" in review(alone, tmp_path / "e", *["accept", ""] * len(claims))
-
-
-def test_evidence_is_looked_up_beside_the_attacks_or_where_it_is_said_to_be(folder, tmp_path):
-    (tmp_path / "claims.dev.jsonl").write_bytes((folder / "plain" / "claims.dev.jsonl").read_bytes())
-    assert pages_beside(tmp_path / "claims.dev.jsonl") is None
-    assert len(pages_beside(tmp_path / "claims.dev.jsonl", folder / "world")) == 150
 
 
 def test_wrong_answers_are_asked_again(attacks_file, tmp_path, review):

@@ -3,11 +3,8 @@ import json
 import click
 import pytest
 
-from lisax.cli import index as index_verbs
 from lisax.cli import invoke
-from lisax.cli.verbs import Verb
 from lisax.errors import LisaxError
-from lisax.retrieval.cells import Strategy
 
 PAGES = [
     {"id": "Rome", "title": "Rome", "sentences": ["Rome is in Italy."], "redirects": []},
@@ -82,14 +79,11 @@ def test_bad_calls_are_told(data):
     assert not (data / "index").exists()
     with pytest.raises(LisaxError, match="no index here"):
         retrieve(*asked(data))
+    with pytest.raises(click.UsageError, match="--method titles or both"):
+        retrieve(*asked(data, "--method=bm25", "--mediawiki=wikipedia"))
     index("documents", "--only", "titles", "--corpus", data / "data", "--out", data / "index")
     with pytest.raises(LisaxError, match="no such file"):
         retrieve("documents", "--index", data / "index", "--claims", data / "none.jsonl", "--out", data / "run")
-
-
-def test_a_wiki_serves_only_title_searches(data):
-    with pytest.raises(click.UsageError, match="--method titles or both"):
-        retrieve(*asked(data, "--method=bm25", "--mediawiki=wikipedia"))
 
 
 def test_a_wikis_titles_become_pages_of_the_index(data, monkeypatch):
@@ -111,17 +105,11 @@ def test_a_wikis_titles_become_pages_of_the_index(data, monkeypatch):
     assert [line.split()[2] for line in (data / "run.trec").read_text().splitlines()] == ["Oslo", "Rome"] * 2
 
 
-def test_the_strategies_offered_are_those_there_are():
-    (offered,) = (option for option in Verb.of(index_verbs.cells, "cells").params if option.name == "strategy")
-    assert sorted(offered.type.choices) == sorted(Strategy)
-
-
 def test_cells_of_tables_are_indexed_added_to_and_searched(tmp_path, capsys):
+    towns = [("Norway", "Bergen", "3500"), ("Spain", "Bilbao", "9100"), ("Norway", "Oslo", "12")]
     rows = [
         {"id": f"t{n}", "title": f"Towns of {name}", "header": ["town", "people"], "rows": [[town, people]]}
-        for n, (name, town, people) in enumerate(
-            [("Norway", "Bergen", "3500"), ("Spain", "Bilbao", "9100"), ("Norway", "Oslo", "12")]
-        )
+        for n, (name, town, people) in enumerate(towns)
     ]
     claims = [
         {"id": "1", "claim": "Bergen has 3500 people", "label": "SUPPORTS", "evidence": [["t0"]]},
@@ -134,14 +122,8 @@ def test_cells_of_tables_are_indexed_added_to_and_searched(tmp_path, capsys):
     assert index("cells", "--add", "--corpus", tmp_path / "more", "--out", tmp_path / "index") == 0
     assert "3 tables, 15 cells" in capsys.readouterr().out
     assert index("check", tmp_path / "index") == 0
-    words = (
-        "cells",
-        f"--index={tmp_path}/index",
-        f"--claims={tmp_path}/data/table_claims.dev.jsonl",
-        f"--out={tmp_path}/run.trec",
-        "--k",
-        2,
-    )
+    claims_file = f"--claims={tmp_path}/data/table_claims.dev.jsonl"
+    words = "cells", f"--index={tmp_path}/index", claims_file, f"--out={tmp_path}/run.trec", "--k", 2
     assert retrieve(*words) == 0
     assert capsys.readouterr().out.splitlines()[-2:] == ["       1             1.0000", "       2             1.0000"]
     found = [line.split()[::2][:2] for line in (tmp_path / "run.trec").read_text().splitlines()][::2]

@@ -9,8 +9,8 @@ from small_bundles import TABLES, bundle
 
 from lisax import Checker, Evidence, Index, Label, LisaxError, Ranker, Verdict, Verifier, example_pages, shipped
 from lisax.cli import main
-from lisax.cli.check import check
-from lisax.cli.serve import serve
+from lisax.cli.check import CheckOptions
+from lisax.cli.serve import ServeOptions
 from lisax.cli.verify import verify
 from lisax.corpora import table_predictions
 from lisax.corpora.fever import read_predictions
@@ -375,7 +375,19 @@ def test_evidence_of_a_run_is_looked_up_once_each(pages):
 
 @pytest.mark.parametrize(
     "of",
-    [Labeller, verifier_of, Verifier.open, Checker, Settings, Engine, ServeSettings, verify_file, check, verify, serve],
+    [
+        Labeller,
+        verifier_of,
+        Verifier.open,
+        Checker,
+        Settings,
+        Engine,
+        ServeSettings,
+        verify_file,
+        CheckOptions,
+        verify,
+        ServeOptions,
+    ],
 )
 def test_labels_of_single_sentences_are_combined_in_one_way_wherever_nothing_else_is_said(of):
     assert inspect.signature(of).parameters["aggregate"].default == AGGREGATE == "any"

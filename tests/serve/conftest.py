@@ -50,16 +50,23 @@ def made(tmp_path_factory):
     return models(tmp_path_factory.mktemp("models"))
 
 
-@pytest.fixture(scope="module")
-def parts(index, made):
-    return index, made
+@pytest.fixture
+def opened(tmp_path, index, made):
+    """`opened(index, models, …)`: a page, by default over the small world; all have the same state folder."""
+    pages = []
+
+    def opened(index=index, made=made, limits=Limits(changes_burst=1000, requests_burst=10_000), **options):
+        pages.append(open_page(tmp_path / "state", index, made, limits, **options))
+        return pages[-1]
+
+    yield opened
+    for page in pages:
+        page.close()
 
 
 @pytest.fixture
-def page(tmp_path, index, made):
-    page = open_page(tmp_path / "state", index, made, Limits(changes_burst=1000, requests_burst=10_000))
-    yield page
-    page.close()
+def page(opened):
+    return opened()
 
 
 @pytest.fixture

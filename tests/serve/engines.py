@@ -60,7 +60,7 @@ def blocks(language: str) -> list[str]:
 @contextlib.contextmanager
 def nginx(folder: Path, servers: list[int]) -> Iterator[str]:
     """The address (HTTPS) of the documentation's nginx configuration before the servers at these ports."""
-    folder.mkdir()
+    folder.mkdir(parents=True)
     if shutil.which("openssl") is None:
         pytest.skip("no openssl, which makes the certificate")
     made = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=check.example".split()

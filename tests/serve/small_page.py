@@ -1,6 +1,9 @@
 """The page over a small world with models that draw their scores from the tokens: no training, no waiting."""
 
+import contextlib
 import re
+import socket
+import threading
 import zlib
 from pathlib import Path
 
@@ -20,11 +23,11 @@ from lisax.predict.model import Model
 from lisax.retrieval import documents, table_text, tables
 from lisax.serve.answering import Engine
 from lisax.serve.app import Page, create
+from lisax.serve.connections import server
 from lisax.serve.guard import Rules
-from lisax.serve.in_use import InUse
 from lisax.serve.library import Library
 from lisax.serve.limits import Limits
-from lisax.serve.models import LABELLER, PARTS, TABLE_VERIFIER, Models
+from lisax.serve.models import LABELLER, PARTS, TABLE_VERIFIER, InUse, Models
 from lisax.serve.store import Store, StoredAnswer
 from lisax.serve.training import Training
 from lisax.weights.model_card import ModelCard
@@ -46,6 +49,9 @@ def shown(response) -> Markup:
 
 def words(found: Markup) -> str:
     return " ".join("".join(found.text).split())
+
+
+SUMS = ("sums.csv", b"year,sum\n1990,12\n")  # a file to upload
 
 
 class Hashing:
@@ -95,6 +101,25 @@ def open_page(
     )
 
 
+def caller(page: Page, **options) -> TestClient:
+    """A client of the API, by the name of this machine."""
+    return TestClient(create(page), base_url="http://localhost", **options)
+
+
+@contextlib.contextmanager
+def served(app, limits: Limits, proxies=()):
+    """The port of a server in a thread."""
+    with socket.create_server(("0.0.0.0", 0)) as listener:
+        running = server(app, limits, proxies=proxies)
+        thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            running.should_exit = True
+            thread.join(20)
+
+
 def last_answers(store: Store, count: int) -> list[StoredAnswer]:
     """The newest answers, newest first."""
     rows = store._read("SELECT id FROM answers ORDER BY created DESC LIMIT ?", (count,))
@@ -112,6 +137,10 @@ class Browser(TestClient):
 
     def fill(self, address: str, files=None, **fields):
         return self.post(address, data={"form_key": self.key(), **fields}, files=files)
+
+    def load(self, name: str, *files: tuple[str, bytes], **fields):
+        """Uploads files, each (name, content)."""
+        return self.fill("/corpora", name=name, files=[("files", file) for file in files], **fields)
 
     def ask(self, text: str, kind: str = "question", corpus: str = "index"):
         return self.fill("/ask", text=text, kind=kind, corpus=corpus)

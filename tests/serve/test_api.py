@@ -12,9 +12,8 @@ import anyio.to_thread
 import httpx2
 import pytest
 from fastapi import Request
-from fastapi.testclient import TestClient
 from pydantic import TypeAdapter
-from small_page import Browser, open_page, shown, words
+from small_page import Browser, caller, shown, words
 
 from lisax import Index
 from lisax.cli import main
@@ -37,14 +36,14 @@ CLAIMS = [CLAIM, "Olin Keld was born in 1920 .", "Tessa Rask was a baker ."]
 
 @pytest.fixture
 def client(page):
-    return TestClient(create(page), base_url="http://127.0.0.1:8000", raise_server_exceptions=False)
+    return caller(page, raise_server_exceptions=False)
 
 
 def post(client, call, body, **headers):
     return client.post(f"/v1/{call}", json=body, headers=headers)
 
 
-def test_a_verdict_is_the_one_that_lisax_check_prints(tmp_path, capsys):
+def test_a_verdict_is_the_one_that_lisax_check_prints(tmp_path, opened, capsys):
     """By the shipped models or, where MiniLM is not here, by the example model and BM25."""
     from lisax import example_model, example_pages
     from lisax.weights.pretrained import MODELS
@@ -55,8 +54,7 @@ def test_a_verdict_is_the_one_that_lisax_check_prints(tmp_path, capsys):
     given = [part for path in named for part in ("--model", str(path))]
     assert main(["check", claim, "--index", str(index), "--json", *given]) == 0
     printed = json.loads(capsys.readouterr().out)
-    client = TestClient(create(open_page(tmp_path / "state", index, Models.open(named))), base_url="http://localhost")
-    assert post(client, "check", {"claim": claim}).json() == printed
+    assert post(caller(opened(index, Models.open(named))), "check", {"claim": claim}).json() == printed
     assert set(printed) <= set(schema.Verdict.model_fields)
 
 
@@ -114,7 +112,7 @@ def test_the_page_of_the_api_shows_each_call_with_its_examples_and_each_object(c
         assert all(f"{method.upper()} {path}" in read for method in calls)
     commands = "".join(found.text)
     assert "/v1/indexes -F name=Minutes -F files=@minutes.docx" in commands
-    assert "curl -s -X DELETE http://127.0.0.1:8000/v1/indexes/ID" in commands
+    assert "curl -s -X DELETE http://localhost/v1/indexes/ID" in commands
     for call in CALLS:
         for example in call.examples.values():
             assert f"/v1/{call.name} -H 'content-type: application/json' -d '{json.dumps(example)}'" in commands
@@ -169,10 +167,9 @@ def test_text_and_tables_are_read_alone_where_that_is_asked_for_and_joined_other
 LAKES = {"title": "Lakes", "header": ["lake", "depth"], "rows": [["Mira", "40 m"], ["Ode", "9 m"]]}
 
 
-def test_a_table_that_is_given_is_read_as_one_of_an_index(tmp_path, made):
+def test_a_table_that_is_given_is_read_as_one_of_an_index(tmp_path, opened):
     Index.build([{"id": "lakes", **LAKES}], tmp_path / "index", kind="cells")
-    page = open_page(tmp_path, tmp_path / "index", made)
-    client, claim = TestClient(create(page), base_url="http://localhost"), {"id": 7, "claim": "Mira is 40 m deep."}
+    client, claim = caller(opened(tmp_path / "index")), {"id": 7, "claim": "Mira is 40 m deep."}
     found = post(client, "check", claim).json()
     given = post(client, "verify", claim | {"evidence": [{"unit": "lakes", "table": LAKES}]}).json()
     assert found.pop("evidence_scores") == [found["evidence"][0].pop("score")]  # of the search
@@ -184,7 +181,6 @@ def test_a_table_that_is_given_is_read_as_one_of_an_index(tmp_path, made):
     (read,) = post(client, "verify", claim | of).json()["evidence"]
     assert read["text"] == "lake, depth,  | Mira, 40 m,  | , ,  | Ode, 9 m, ?"
     assert (read["unit"], read["source"]) == ("evidence_0", "A survey")
-    page.close()
 
 
 def test_texts_and_tables_that_are_given_are_read_apart_and_joined(client):
@@ -285,10 +281,9 @@ def test_another_method(client):
     assert client.get("/v1/indexes/x").headers["allow"] == "DELETE"
 
 
-def test_calls_that_no_model_answers(tmp_path, index, made):
-    page = open_page(tmp_path, index, Models({PARTS: made[PARTS]}))
-    client = TestClient(create(page), base_url="http://localhost")
-    (corpus,) = page.library
+def test_calls_that_no_model_answers(opened, made):
+    page = opened(made=Models({PARTS: made[PARTS]}))
+    client, (corpus,) = caller(page), page.library
     when = datetime.datetime.fromtimestamp(int(corpus.made), datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     open_one = {"id": "index", "name": "index", "version": corpus.version, "made": when, "calls": ["ask", "rank"]}
     open_one |= {"uploaded": False, "seen_by": "everyone", "expires": None}
@@ -296,19 +291,15 @@ def test_calls_that_no_model_answers(tmp_path, index, made):
     for body, field in (({"claim": "a"}, "index"), ({"claim": "a", "index": "index"}, "index")):
         answer = post(client, "check", body)
         assert answer.status_code == 404 and answer.json()["error"]["field"] == field
-    page.close()
-    page = open_page(tmp_path / "tables", index, Models({TABLE_VERIFIER: made[TABLE_VERIFIER]}))
-    client, table = TestClient(create(page), base_url="http://localhost"), {"table": LAKES}
+    client, table = caller(opened(made=Models({TABLE_VERIFIER: made[TABLE_VERIFIER]}))), {"table": LAKES}
     assert post(client, "verify", {"claim": "a", "evidence": [table]}).status_code == 200
     refused = post(client, "verify", {"claims": [{"claim": "a", "evidence": [table, "b"]}]})
     assert refused.status_code == 404 and refused.json()["error"]["field"] == "evidence"
     assert "labels claims from texts" in refused.json()["error"]["message"]
-    page.close()
 
 
-def test_a_token_is_asked_for_but_by_probes(tmp_path, index, made):
-    page = open_page(tmp_path, index, made, token="right-token")
-    client = TestClient(create(page), base_url="http://localhost")
+def test_a_token_is_asked_for_but_by_probes(opened):
+    client = caller(opened(token="right-token"))
     refused = post(client, "check", {"claim": "a"})
     assert refused.status_code == 401 and refused.headers["www-authenticate"] == "Bearer"
     assert "set-cookie" not in refused.headers
@@ -318,7 +309,6 @@ def test_a_token_is_asked_for_but_by_probes(tmp_path, index, made):
     assert found == [200, 200, 401, 401]
     found = post(client, "check", {"claim": "a"}, authorization="Bearer right-token", origin="http://evil").status_code
     assert found == 403
-    page.close()
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
@@ -334,18 +324,16 @@ def test_probes_are_answered_while_no_thread_is_free(page, path):
     assert asyncio.run(asked()).status_code == 200
 
 
-def test_a_rate_for_calls_that_is_not_the_pages(tmp_path, index, made):
-    page = open_page(tmp_path, index, made, Limits(calls_per_second=0.001, changes_burst=0))
-    client = TestClient(create(page), base_url="http://localhost")
+def test_a_rate_for_calls_that_is_not_the_pages(opened):
+    client = caller(opened(limits=Limits(calls_per_second=0.001, changes_burst=0)))
     statuses = [post(client, "check", {"claim": "a"}) for _ in range(2)]
     assert [one.status_code for one in statuses] == [200, 429] and int(statuses[1].headers["retry-after"]) > 1
     assert client.get("/healthz").status_code == 200
-    page.close()
 
 
-def test_where_too_many_wait(tmp_path, index, made):
-    page, going_on = open_page(tmp_path, index, made, Limits(waiting=2, answer_seconds=0.3)), threading.Event()
-    client = TestClient(create(page), base_url="http://localhost")
+def test_where_too_many_wait(opened):
+    page, going_on = opened(limits=Limits(waiting=2, answer_seconds=0.3)), threading.Event()
+    client = caller(page)
     first = page.worker.submit(going_on.wait)
     while not first.running():
         pass
@@ -419,21 +407,20 @@ def test_what_people_ask_at_once_is_computed_together_and_each_gets_their_own(pa
         return answered(engine, corpus, source, claims, tier)
 
     monkeypatch.setattr(Engine, "check_many", counted)
-    app = create(page)
-    people = [TestClient(app, base_url="http://localhost") for _ in range(8)]
+    people = [caller(page) for _ in range(8)]
     alone = [post(people[0], "check", {"claim": claim}).json() for claim in CLAIMS]
     blocked = page.worker.submit(going_on.wait)
     with ThreadPoolExecutor(9) as threads:
         asked = [threads.submit(post, one, "check", {"claim": CLAIMS[i % 3]}) for i, one in enumerate(people)]
         on_page = threads.submit(Browser(page).ask, CLAIM, "claim")
-        while page.worker.waiting < 9:
+        while page.worker.waiting < 10:  # the page searches in text and tables first
             pass
         going_on.set()
         assert [one.result(20).json() for one in asked] == [alone[i % 3] for i in range(8)]
         assert on_page.result(20).status_code == 200
     blocked.result(10)
-    # Three alone, then the nine; each over text and over tables.
-    assert sorted(sizes) == [1, 1, 1, 1, 1, 1, 1, 1, 4, 4, 4, 4]
+    # Three alone, then the eight of the API; each over text and over tables.
+    assert sorted(sizes) == [1, 1, 1, 1, 1, 1, 4, 4, 4, 4]
 
 
 def test_only_the_item_that_fails_fails():
@@ -448,6 +435,9 @@ def test_only_the_item_that_fails_fails():
     assert first.result(10) and futures[0].result(10) == 1 and futures[2].result(10) == 0.5
     with pytest.raises(ZeroDivisionError):
         futures[1].result(10)
+    with pytest.raises(ZeroDivisionError):
+        worker.submit(lambda: 1 / 0).result(10)
+    assert worker.submit(lambda: 1).result(10) == 1
     worker.close()
 
 
@@ -504,7 +494,7 @@ def test_metrics_count_by_route(client):
 
 
 def test_logs_are_json_with_the_id_and_without_the_query(page, caplog):
-    client = TestClient(create(page), base_url="http://localhost")
+    client = caller(page)
     with caplog.at_level(logging.INFO, logger="lisax.serve"):
         client.get("/feedback?token=secret", headers={"x-request-id": "mine"})
     (record,) = [record for record in caplog.records if record.name == "lisax.serve"]

@@ -3,7 +3,6 @@ not is refused, and nothing breaks."""
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
-from small_page import open_page
 
 schemathesis = pytest.importorskip("schemathesis", reason="needs schemathesis: make peers")
 
@@ -16,11 +15,9 @@ HOST = {"host": "localhost"}
 
 
 @pytest.fixture
-def api(tmp_path, index, made):
-    page = open_page(tmp_path, index, made)
+def api(page):
     config = SchemathesisConfig.from_dict({"base-url": "http://localhost"})
-    yield schemathesis.openapi.from_asgi("/openapi.json", create(page), config=config, headers=HOST)
-    page.close()
+    return schemathesis.openapi.from_asgi("/openapi.json", create(page), config=config, headers=HOST)
 
 
 BY_ITS_RULES = settings(

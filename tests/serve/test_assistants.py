@@ -12,7 +12,6 @@ from lisax.serve.models import PARTS, Models
 
 mcp = pytest.importorskip("mcp", reason="needs the SDK of the protocol: make peers")
 from mcp import Client, StdioServerParameters
-from small_page import open_page
 
 from lisax.serve import schema
 from lisax.serve.assistants import assistant
@@ -102,15 +101,14 @@ def test_what_is_refused_says_why(ask, tool, arguments, complaint):
     assert answer.is_error and complaint in answer.content[0].text
 
 
-def test_only_what_the_models_can_is_a_tool(tmp_path, index, made):
-    page = open_page(tmp_path, index, Models({PARTS: made[PARTS]}))
+def test_only_what_the_models_can_is_a_tool(opened, made):
+    page = opened(made=Models({PARTS: made[PARTS]}))
 
     async def tools():
         async with Client(assistant(page.service)) as client:
             return [tool.name for tool in (await client.list_tools()).tools]
 
     assert asyncio.run(tools()) == ["ask", "rank", "indexes"]
-    page.close()
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch, capsys):

@@ -2,17 +2,16 @@
 
 import asyncio
 import contextlib
+import ipaddress
 import json
 import socket
 import threading
 import time
 
 import pytest
-from small_page import open_page
+from small_page import served
 
 from lisax.serve.app import create
-from lisax.serve.connections import server
-from lisax.serve.guard import network
 from lisax.serve.limits import Limits
 
 HALF = b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\nx: "
@@ -23,21 +22,7 @@ POST = (
 )
 
 
-@contextlib.contextmanager
-def served(app, limits, proxies=()):
-    """The port of a server in a thread."""
-    with socket.create_server(("0.0.0.0", 0)) as listener:
-        running = server(app, limits, proxies=proxies)
-        thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
-        thread.start()
-        try:
-            yield listener.getsockname()[1]
-        finally:
-            running.should_exit = True
-            thread.join(20)
-
-
-def opened(port: int, client: str, sent: bytes) -> socket.socket:
+def connected(port: int, client: str, sent: bytes) -> socket.socket:
     made = socket.create_connection(("127.0.0.1", port), timeout=20, source_address=(client, 0))
     with contextlib.suppress(ConnectionError):
         made.sendall(sent)
@@ -53,12 +38,12 @@ def received(connection: socket.socket) -> bytes:
     return b"".join(parts)
 
 
-def test_three_hundred_half_sent_requests_keep_nobody_else_out(tmp_path, parts):
+def test_three_hundred_half_sent_requests_keep_nobody_else_out(opened):
     limits = Limits()
-    with served(create(open_page(tmp_path / "state", *parts)), limits) as port, contextlib.ExitStack() as stack:
-        held = [stack.enter_context(opened(port, "127.0.0.2", HALF)) for _ in range(300)]
+    with served(create(opened()), limits) as port, contextlib.ExitStack() as stack:
+        held = [stack.enter_context(connected(port, "127.0.0.2", HALF)) for _ in range(300)]
         began = time.monotonic()
-        with opened(port, "127.0.0.3", WHOLE) as other:
+        with connected(port, "127.0.0.3", WHOLE) as other:
             assert received(other).startswith(b"HTTP/1.1 200")
         assert time.monotonic() - began < 5
         refusals = [received(connection) for connection in held[-50:]]
@@ -67,12 +52,12 @@ def test_three_hundred_half_sent_requests_keep_nobody_else_out(tmp_path, parts):
 
 
 @pytest.mark.parametrize(("path", "media"), [("/ask", b"text/plain"), ("/v1/check", b"application/json")])
-def test_a_connection_too_many_is_answered_and_not_reset_whatever_it_sends(tmp_path, parts, path, media):
+def test_a_connection_too_many_is_answered_and_not_reset_whatever_it_sends(opened, path, media):
     head = f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 4000000\r\n\r\n".encode()
     limits = Limits(connections_per_client=2)
-    with served(create(open_page(tmp_path / "state", *parts)), limits) as port, contextlib.ExitStack() as stack:
+    with served(create(opened()), limits) as port, contextlib.ExitStack() as stack:
         for _ in range(2):
-            stack.enter_context(opened(port, "127.0.0.2", HALF))
+            stack.enter_context(connected(port, "127.0.0.2", HALF))
         for _ in range(4):
             with socket.create_connection(("127.0.0.1", port), 20, ("127.0.0.2", 0)) as more:
                 more.sendall(head)
@@ -84,48 +69,48 @@ def test_a_connection_too_many_is_answered_and_not_reset_whatever_it_sends(tmp_p
             assert media != b"application/json" or json.loads(body)["error"]["status"] == 503
 
 
-def test_of_connections_too_many_the_oldest_makes_room_and_a_proxy_may_have_more(tmp_path, parts):
+def test_of_connections_too_many_the_oldest_makes_room_and_a_proxy_may_have_more(opened):
     limits = Limits(connections_per_client=1, connections_refused=2, connections=4)
-    proxies = (network("127.0.0.3"),)
-    app = create(open_page(tmp_path / "state", *parts))
+    proxies = (ipaddress.ip_network("127.0.0.3"),)
+    app = create(opened())
     with served(app, limits, proxies) as port, contextlib.ExitStack() as stack:
-        silent = [stack.enter_context(opened(port, "127.0.0.2", b"")) for _ in range(4)]
+        silent = [stack.enter_context(connected(port, "127.0.0.2", b"")) for _ in range(4)]
         assert received(silent[1]) == b""  # the first has its place, and of three too many this is the oldest
         for connection in silent[2:]:
             connection.sendall(WHOLE)
             assert received(connection).startswith(b"HTTP/1.1 503")
-        of_proxy = [stack.enter_context(opened(port, "127.0.0.3", HALF)) for _ in range(3)]
-        with opened(port, "127.0.0.4", WHOLE) as other:  # the fifth of four in all
+        of_proxy = [stack.enter_context(connected(port, "127.0.0.3", HALF)) for _ in range(3)]
+        with connected(port, "127.0.0.4", WHOLE) as other:  # the fifth of four in all
             assert received(other).startswith(b"HTTP/1.1 503")
         of_proxy[0].close()
         time.sleep(0.2)
-        with opened(port, "127.0.0.3", WHOLE) as again:
+        with connected(port, "127.0.0.3", WHOLE) as again:
             assert received(again).startswith(b"HTTP/1.1 200")
 
 
-def test_places_are_free_again_when_their_time_is_over(tmp_path, parts):
+def test_places_are_free_again_when_their_time_is_over(opened):
     limits = Limits(head_seconds=0.5, connections_per_client=3)
-    with served(create(open_page(tmp_path / "state", *parts)), limits) as port, contextlib.ExitStack() as stack:
-        for connection in [stack.enter_context(opened(port, "127.0.0.2", HALF)) for _ in range(3)]:
+    with served(create(opened()), limits) as port, contextlib.ExitStack() as stack:
+        for connection in [stack.enter_context(connected(port, "127.0.0.2", HALF)) for _ in range(3)]:
             assert received(connection) == b""
-        with opened(port, "127.0.0.2", WHOLE) as again:
+        with connected(port, "127.0.0.2", WHOLE) as again:
             assert received(again).startswith(b"HTTP/1.1 200")
 
 
-def test_a_head_that_drips_is_cut_off(tmp_path, parts):
-    with served(create(open_page(tmp_path / "state", *parts)), Limits(head_seconds=0.5)) as port:
+def test_a_head_that_drips_is_cut_off(opened):
+    with served(create(opened()), Limits(head_seconds=0.5)) as port:
         began = time.monotonic()
-        with opened(port, "127.0.0.2", HALF) as slow, contextlib.suppress(ConnectionError):
+        with connected(port, "127.0.0.2", HALF) as slow, contextlib.suppress(ConnectionError):
             while time.monotonic() - began < 20:
                 slow.sendall(b"x")
                 time.sleep(0.05)
         assert time.monotonic() - began < 10
 
 
-def test_who_drips_a_body_gives_the_place_back_long_before_a_slow_upload_has_to(tmp_path, parts):
+def test_who_drips_a_body_gives_the_place_back_long_before_a_slow_upload_has_to(opened):
     limits = Limits(body_grace_seconds=0.3)
-    page = open_page(tmp_path / "state", *parts, limits=limits)
-    with served(create(page), limits) as port, opened(port, "127.0.0.2", POST) as slow:
+    page = opened(limits=limits)
+    with served(create(page), limits) as port, connected(port, "127.0.0.2", POST) as slow:
         began = time.monotonic()
         with contextlib.suppress(ConnectionError):
             while time.monotonic() - began < 20:
@@ -133,8 +118,8 @@ def test_who_drips_a_body_gives_the_place_back_long_before_a_slow_upload_has_to(
                 time.sleep(0.05)
         assert time.monotonic() - began < 10
     sent = POST + b"x" * 999
-    with served(create(page), limits) as port, opened(port, "127.0.0.2", sent[:-500]) as steady:
-        time.sleep(0.45)  # past the grace, at a rate that is enough
+    with served(create(page), limits) as port, connected(port, "127.0.0.2", sent[:-500]) as steady:
+        time.sleep(0.35)  # past the grace, at a rate that is enough
         steady.sendall(sent[-500:])
         assert received(steady).startswith(b"HTTP/1.1 403")  # it is whole, and of no form of ours
 
@@ -146,7 +131,7 @@ def test_an_answer_that_nobody_takes_is_given_up():
             await send({"type": "http.response.body", "body": bytes(1 << 20), "more_body": True})
 
     limits = Limits(answer_seconds=0.4, upload_seconds=0.4, body_seconds=0.1)
-    with served(application, limits) as port, opened(port, "127.0.0.2", WHOLE) as lazy:
+    with served(application, limits) as port, connected(port, "127.0.0.2", WHOLE) as lazy:
         time.sleep(2)
         assert len(received(lazy)) < 64 << 20
 
@@ -163,14 +148,14 @@ def test_what_is_being_answered_when_the_server_stops_is_answered():
         await send({"type": "http.response.body", "body": b"ok"})
 
     with served(application, Limits()) as port:
-        asked = opened(port, "127.0.0.2", WHOLE)
+        asked = connected(port, "127.0.0.2", WHOLE)
         assert began.wait(20)
     with asked:  # the server has stopped
         assert received(asked).endswith(b"ok")
 
 
-def test_a_client_that_leaves_a_batch_leaves_no_work(tmp_path, parts, monkeypatch):
-    page, begun, left, seen = open_page(tmp_path, *parts), threading.Event(), threading.Event(), []
+def test_a_client_that_leaves_a_batch_leaves_no_work(opened, monkeypatch):
+    page, begun, left, seen = opened(), threading.Event(), threading.Event(), []
     answered = page.engine.check_many
 
     def counted(corpus, source, claims, tier):
@@ -183,7 +168,7 @@ def test_a_client_that_leaves_a_batch_leaves_no_work(tmp_path, parts, monkeypatc
     body = json.dumps({"claims": ["Mara Velin lived in Tarn ."] * 200}).encode()
     head = b"POST /v1/check HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
     with served(create(page), Limits()) as port:
-        client = opened(port, "127.0.0.1", head % len(body) + body)
+        client = connected(port, "127.0.0.1", head % len(body) + body)
         assert begun.wait(20)
         client.close()
         time.sleep(0.2)  # until the server has seen it

@@ -5,7 +5,7 @@ import re
 import threading
 from urllib.parse import parse_qsl
 
-from small_page import shown, words
+from small_page import SUMS, shown, words
 
 from lisax.serve.contents import warming
 
@@ -26,7 +26,7 @@ def test_the_start_says_what_is_indexed_and_gives_examples_that_can_be_asked(bro
 
 
 def test_a_corpus_that_is_removed_while_models_warm_up_ends_nothing(browser, page):
-    browser.fill("/corpora", name="Sums", files=[("files", ("sums.csv", b"year,sum\n1990,12\n"))])
+    browser.load("Sums", SUMS)
     page.engine._opened.clear()
     tasks = warming(page.engine, page.library)
     next(tasks)

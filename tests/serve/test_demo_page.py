@@ -4,7 +4,7 @@ import itertools
 from types import SimpleNamespace
 
 import pytest
-from small_page import Browser, models, open_page, shown, words
+from small_page import Browser, shown, words
 
 from lisax import world
 from lisax.cli import main
@@ -19,7 +19,7 @@ from lisax.serve.models import Models
 
 
 def without_models(settings, uploads, limits):
-    return Engine(Models({})), Library(settings.indexes, uploads, limits)
+    return Engine(Models({})), Library(settings.index, uploads, limits)
 
 
 class Fixed(Engine):
@@ -55,7 +55,7 @@ def test_examples_are_those_that_the_models_get_right(tmp_path):
     assert f"1 of {len(questions)} questions that were tried came out right" in tried and "2 of " in tried
 
 
-def test_a_world_is_indexed_once_and_served_with_examples(tmp_path, monkeypatch):
+def test_a_world_is_indexed_once_and_served_with_examples(tmp_path, opened, monkeypatch):
     served, encoded = [], []
     monkeypatch.setattr(demo, "serve", served.append)
     monkeypatch.setattr("lisax.predict.retriever.open_encoder", lambda name: name)
@@ -64,20 +64,17 @@ def test_a_world_is_indexed_once_and_served_with_examples(tmp_path, monkeypatch)
     command = ["demo", "--serve", "--pages", "40", "--out", str(tmp_path / "out"), "--port", "0"]
     assert main(command) == 0
     (settings,) = served
-    (index,) = settings.indexes
-    assert settings.models == () and settings.port == 0 and encoded == [(index, "minilm")]
+    (index,) = settings.index
+    assert settings.model == () and settings.port == 0 and encoded == [(index, "minilm")]
     assert {"pages", "titles", "table_text", "tables"} <= set(read_components(index))
     assert [kind for kind, *_ in settings.examples] == ["claim"] * 3 + ["question"] * 2
-    page = open_page(tmp_path / "state", index, models(tmp_path / "models"))
+    page = opened(index)
     page.examples, page.tried = list(settings.examples), "3 of 9 claims that were tried came out right."
     home = words(shown(Browser(page).get("/")))
     assert settings.examples[0][2] in home and page.tried in home
     assert {corpus for _, corpus, _ in settings.examples} == {corpus.id for corpus in page.library}
-    page.close()
     monkeypatch.setattr(demo, "_index", lambda *_: 1 / 0)
     assert main(command) == 0 and served[1] == settings  # it is there already
-    with pytest.raises(
-        ZeroDivisionError
-    ):  # another world is indexed, and an interruption leaves nothing to be taken for it
+    with pytest.raises(ZeroDivisionError):  # another world is indexed, and an interruption leaves nothing of it
         main([*command, "--seed", "1"])
     assert not (tmp_path / "out" / "page" / demo.MADE).exists()

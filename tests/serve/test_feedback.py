@@ -6,7 +6,7 @@ import shutil
 import zipfile
 
 import pytest
-from small_page import Browser, last_answers, open_page, shown, words
+from small_page import Browser, last_answers, shown, words
 
 from lisax.corpora import open_folder
 from lisax.records import Table
@@ -64,24 +64,23 @@ def test_a_table_with_a_wrong_cell_is_wrong_where_the_right_one_is_in_another(br
     assert found == {(name, f"index:{both}", True), (name, f"index:{wrong}", False)}
 
 
-def test_what_was_said_of_other_contents_is_neither_shown_nor_exported_as_said_of_these(tmp_path, made):
+def test_what_was_said_of_other_contents_is_neither_shown_nor_exported_as_said_of_these(tmp_path, opened):
     """An index is built anew in its place, with the same ids."""
 
-    def opened(rows: list[tuple[str, str]]):
+    def built(rows: list[tuple[str, str]]):
         made_of = [Table("t", "People", ("name", "city"), tuple(rows))]
         shutil.rmtree(tmp_path / "index", ignore_errors=True)
         table_text.build_index(made_of, tmp_path / "index")
         tables.build_index(made_of, tmp_path / "index", tables.Strategy.ENTITY_CHAR_23)
-        return open_page(tmp_path / "state", tmp_path / "index", made)
+        return opened(tmp_path / "index")
 
-    page = opened([("Ada", "Tarn"), ("Bo", "Lund")])
+    page = built([("Ada", "Tarn"), ("Bo", "Lund")])
     browser = Browser(page)
     address, claim = (browser.ask("Ada lived in Tarn", kind).url.path for kind in ("question", "claim"))
     browser.fill(f"{address}/feedback", say="cell right", table="t", row="1", column="2")
     browser.fill(f"{claim}/feedback", say="verdict", source="tables", label="SUPPORTS", evidence="t")
     assert "cell “Tarn” (row 1, column 2 of t) is right" in words(shown(browser.get("/feedback")))
-    page.close()
-    page = opened([("Bo", "Lund"), ("Ada", "Tarn")])
+    page = built([("Bo", "Lund"), ("Ada", "Tarn")])
     browser = Browser(page)
     gathered = export.gather(page.store.feedback(), page.library, page.engine)
     assert gathered.skipped == {export.CHANGED: 2} and not gathered.questions and not gathered.table_claims
@@ -90,7 +89,6 @@ def test_what_was_said_of_other_contents_is_neither_shown_nor_exported_as_said_o
     assert "from tables on evidence (which has changed since, or is gone) is: supported" in listed
     assert "1 of the 1 tables that were found" in words(shown(browser.get(address)))
     assert "since they have changed or are gone: 1" in words(shown(browser.get(claim)))
-    page.close()
 
 
 @pytest.mark.parametrize(
@@ -118,10 +116,9 @@ def test_feedback_on_an_answer_without_a_verdict_is_refused(browser, page, kind,
     assert response.status_code == 400 and "That verdict is not of this answer." in words(shown(response))
 
 
-def test_feedback_outlives_the_server(browser, page, index, made, tmp_path):
+def test_feedback_outlives_the_server(browser, page, opened):
     address = browser.ask(QUESTION).url.path
     table = last_answers(page.store, 1)[0].result["tables"][0]["id"]
     browser.fill(f"{address}/feedback", say="table right", table=table)
     # Nothing is closed: what was said must be on disk already.
-    again = Browser(open_page(tmp_path / "state", index, made))
-    assert f"table {table} is right" in words(shown(again.get(address)))
+    assert f"table {table} is right" in words(shown(Browser(opened()).get(address)))

@@ -4,27 +4,23 @@ import shutil
 import time
 
 import pytest
-from fastapi.testclient import TestClient
-from small_page import open_page
+from small_page import caller
 
 from lisax.errors import LisaxError
 from lisax.serve import following
-from lisax.serve.app import create
 from lisax.serve.contents import contents
 from lisax.serve.following import Followed, Renewal
 
 
 @pytest.fixture
-def served(tmp_path, index, made):
+def served(tmp_path, page):
     folder = tmp_path / "town papers"
     folder.mkdir()
     (folder / "tarn.txt").write_text("Tarn is a town.")
     (folder / "picture.png").write_bytes(b"\x89PNG")
-    page = open_page(tmp_path / "state", index, made)
     followed = Followed(folder, page.library, page.engine.forget)
     yield folder, page, followed
     followed.close()
-    page.close()
 
 
 def texts(page, followed, query):
@@ -108,7 +104,7 @@ def test_a_state_folder_that_is_away_for_a_while_ends_no_thread(tmp_path, served
     monkeypatch.setattr(following, "POLL_SECONDS", 0.1)
     renewal = Renewal(page.library, page.engine.forget)
     followed.start()
-    client = TestClient(create(page), base_url="http://localhost")
+    client = caller(page)
     (tmp_path / "state").rename(tmp_path / "away")
     (folder / "tarn.txt").write_text("Tarn is a city.")
     for _ in range(2):

@@ -5,25 +5,12 @@ import re
 import time
 
 import pytest
-from small_page import Browser, last_answers, open_page
+from small_page import Browser, last_answers
 
 from lisax.errors import LisaxError
 from lisax.serve.guard import Guard, Rules, client_of, is_loopback
 from lisax.serve.limits import Limits, changed
 from lisax.serve.rates import Rate
-
-
-@pytest.fixture
-def opened(tmp_path, parts):
-    made = []
-
-    def opened(**rules):
-        made.append(open_page(tmp_path / "state", *parts, **rules))
-        return made[-1]
-
-    yield opened
-    for page in made:
-        page.close()
 
 
 @pytest.mark.parametrize("host", ["", "evil.example:8000", "127.0.0.1.evil.example", "[::1", "user@localhost"])
@@ -247,11 +234,6 @@ def test_pages_of_an_allowed_origin_may_call_the_api_and_nothing_else(opened):
     assert form.status_code == 403 and "access-control-allow-origin" not in form.headers
     anywhere = Browser(opened(origins=frozenset({"*"})))
     assert anywhere.post("/v1/verify", json=body, headers=other).status_code == 200
-
-
-def test_cookies_are_those_of_a_state_folder_on_any_port():
-    one, same, other = (Guard(None, Rules(secret))._cookie("session") for secret in (b"a", b"a", b"b"))
-    assert one == same != other
 
 
 def test_limits_are_changed_by_their_names():

@@ -7,18 +7,16 @@ what a phone shows; with models that draw their scores from the tokens, so that 
 import base64
 import importlib
 import os
-import socket
-import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
-from small_page import build_index, models, open_page
+from small_page import build_index, models, open_page, served
 
 from lisax.records import Table
 from lisax.retrieval import table_text
 from lisax.serve.app import create
-from lisax.serve.connections import server
+from lisax.serve.library import Library
 from lisax.serve.limits import Limits
 from lisax.text.numbers import number_words
 
@@ -50,21 +48,9 @@ def address(tmp_path_factory):
     page = open_page(
         folder / "state", index, models(folder / "models"), Limits(changes_burst=1000, requests_burst=9999)
     )
-    page.library._corpora |= {"seasons": _corpus(folder / "seasons", folder)}
-    listener = socket.create_server(("127.0.0.1", 0))
-    serving = server(create(page), page.limits)
-    thread = threading.Thread(target=serving.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    serving.should_exit = True
-    thread.join(20)
-
-
-def _corpus(index: Path, folder: Path):
-    from lisax.serve.library import Library
-
-    (corpus,) = Library([index], folder / "other" / "corpora", Limits())
-    return corpus
+    page.library._corpora |= {one.id: one for one in Library([folder / "seasons"], folder / "other/corpora", Limits())}
+    with served(create(page), page.limits) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 @pytest.fixture

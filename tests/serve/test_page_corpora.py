@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from markup import Page as Markup
-from small_page import Browser, open_page, shown, words
+from small_page import SUMS, Browser, shown, words
 
 from lisax.errors import DataError, LisaxError
 from lisax.records import Table
@@ -39,16 +39,15 @@ def test_an_index_keeps_its_id_whatever_it_is_given_beside(tmp_path, index):
         ids(index)
 
 
-def test_a_corpus_that_was_half_removed_stays_removed(browser, page, index, made, tmp_path):
-    browser.fill("/corpora", name="Sums", files=[("files", ("sums.csv", b"year,sum\n1990,12\n"))])
+def test_a_corpus_that_was_half_removed_stays_removed(browser, page, opened):
+    browser.load("Sums", SUMS)
     (left,) = (path.parent for path in page.library.folder.glob("*/corpus.json"))
     left.rename(left.with_name(f".removed-{left.name}"))  # and the server was killed
-    again = open_page(tmp_path / "state", index, made)
+    again = opened()
     assert [corpus.id for corpus in again.library] == ["index"] and not list(again.library.folder.iterdir())
-    again.close()
 
 
-def test_what_a_killed_upload_left_is_removed_at_the_next_start_and_no_other(index, made, tmp_path):
+def test_what_a_killed_upload_left_is_removed_at_the_next_start_and_no_other(opened, tmp_path):
     folder = tmp_path / "state" / "corpora"
     code = (
         "import sys, time\nfrom pathlib import Path\nfrom lisax.serve import library\n"
@@ -58,10 +57,10 @@ def test_what_a_killed_upload_left_is_removed_at_the_next_start_and_no_other(ind
     folder.mkdir(parents=True)
     with subprocess.Popen([sys.executable, "-P", "-c", code, str(folder)], stdout=subprocess.PIPE, text=True) as upload:
         scratch = Path(upload.stdout.readline().strip())
-        open_page(tmp_path / "state", index, made).close()  # of another server, or of `lisax feedback export`
+        opened()  # of another server, or of `lisax feedback export`
         assert (scratch / "corpus").is_dir()
         upload.kill()
-    open_page(tmp_path / "state", index, made).close()
+    opened()
     assert list(folder.iterdir()) == []
 
 
@@ -71,25 +70,19 @@ def test_an_upload_that_fails_leaves_nothing(page, monkeypatch):
 
     monkeypatch.setattr(table_text, "build_with_cells", fails)
     with pytest.raises(OSError, match="no room"):
-        page.library.add("Sums", [("sums.csv", b"year,sum\n1990,12\n")])
+        page.library.add("Sums", [SUMS])
     assert list(page.library.folder.iterdir()) == []
 
 
-def test_an_uploaded_corpus_is_asked_kept_and_removed(browser, page, index, made, tmp_path):
+def test_an_uploaded_corpus_is_asked_kept_and_removed(browser, page, opened):
     html = b"<title>Rivers</title><table><tr><th>river<th>length<tr><td>Ode<td>120<tr><td>Tarn<td>90</table>"
-    response = browser.fill(
-        "/corpora",
-        name="Rivers",
-        files=[("files", ("rivers.html", html)), ("files", ("lakes.csv", b"lake,depth\nMira,40\n"))],
-    )
+    response = browser.load("Rivers", ("rivers.html", html), ("lakes.csv", b"lake,depth\nMira,40\n"))
     assert "Rivers" in words(shown(response))
     corpus = list(page.library)[-1]
     found = words(shown(browser.ask("How long is the Ode?", corpus=corpus.id)))
     assert "120" in found and "Rivers" in found
     assert words(shown(browser.ask("The Ode is long .", "claim", corpus.id)))
-    again = open_page(tmp_path / "state", index, made)
-    assert again.library.get(corpus.id) == corpus
-    again.close()
+    assert opened().library.get(corpus.id) == corpus
     call = {"claim": "The Ode is long.", "index": corpus.id}
     assert browser.post("/v1/check", json=call).status_code == 200
     assert any(corpus.edition in key for key in page.worker._pace)
@@ -106,7 +99,7 @@ def test_a_removal_that_fails_says_so(browser, page, monkeypatch, call, stays):
     def fails(*_, **__):
         raise OSError(errno.EROFS, "Read-only file system")
 
-    browser.fill("/corpora", name="Sums", files=[("files", ("sums.csv", b"year,sum\n1990,12\n"))])
+    browser.load("Sums", SUMS)
     corpus = list(page.library)[-1].id
     with monkeypatch.context() as patch:
         patch.setattr(*{"rename": (Path, "rename"), "rmdir": (os, "rmdir")}[call], fails)
@@ -119,7 +112,7 @@ def test_a_removal_that_fails_says_so(browser, page, monkeypatch, call, stays):
 
 
 def test_a_removal_does_not_wait_for_an_upload_that_is_read(page, monkeypatch):
-    corpus = page.library.add("Sums", [("sums.csv", b"year,sum\n1990,12\n")])
+    corpus = page.library.add("Sums", [SUMS])
     monkeypatch.setattr(uploads, "read", lambda *_: page.library.remove(corpus.id) and 1 / 0)
     with pytest.raises(ZeroDivisionError):
         page.library.add("More", [("more.csv", b"year,sum\n1991,13\n")])
@@ -129,14 +122,14 @@ def test_a_removal_does_not_wait_for_an_upload_that_is_read(page, monkeypatch):
 def test_a_form_that_is_sent_twice_makes_one_corpus(browser, page):
     before = len(list(page.library))
     for name, content in (("A", b"n,m\n1,2\n"), ("A", b"n,m\n1,2\n"), ("A", b"n,m\n1,3\n"), ("B", b"n,m\n1,2\n")):
-        assert browser.fill("/corpora", name=name, files=[("files", ("t.csv", content))]).status_code < 400
+        assert browser.load(name, ("t.csv", content)).status_code < 400
     assert len(list(page.library)) == before + 3
     for corpus in list(page.library)[before:]:
         browser.fill(f"/corpora/{corpus.id}/remove")
 
 
 def test_a_corpus_that_something_was_said_of_is_not_removed_by_a_slip(browser, page):
-    browser.fill("/corpora", name="Lakes", files=[("files", ("lakes.csv", b"lake,depth\nMira,40\n"))])
+    browser.load("Lakes", ("lakes.csv", b"lake,depth\nMira,40\n"))
     corpus = list(page.library)[-1].id
     address = browser.ask("How deep is the Mira?", corpus=corpus).url.path
     browser.fill(f"{address}/feedback", say="cell right", table="lakes.csv", row="1", column="2")
@@ -154,11 +147,7 @@ def test_a_corpus_that_something_was_said_of_is_not_removed_by_a_slip(browser, p
 def test_what_was_odd_of_an_upload_is_told_by_the_names_of_its_files(browser, page):
     """A long name keeps its suffix."""
     long = "l" * 300 + ".csv"
-    response = browser.fill(
-        "/corpora",
-        name="Odd",
-        files=[("files", ("head.csv", b"a,b\n")), ("files", (long, b"a,b\n1\n")), ("files", ("ok.csv", b"a,b\n1,2\n"))],
-    )
+    response = browser.load("Odd", ("head.csv", b"a,b\n"), (long, b"a,b\n1\n"), ("ok.csv", b"a,b\n1,2\n"))
     notes = words(shown(response))
     assert "tables without a row below their header: 1, first at head.csv" in notes
     assert re.search(r"rows that are shorter than the others \(padded\): 1, first at l+…l+\.csv", notes)
@@ -211,21 +200,18 @@ def test_pages_and_tables_of_all_kinds_are_counted_before_and_after_and_asked(br
     assert "row 1 of the table rivers.html:0" in rivers and "sentence 1 of the page rivers" in rivers
 
 
-def test_pages_alone_are_a_corpus_for_claims(browser, page, index, made, tmp_path):
-    browser.fill("/corpora", name="Notes", files=[("files", ("town.txt", b"Tarn is a town. Mara lived there."))])
+def test_pages_alone_are_a_corpus_for_claims(browser, page, opened):
+    browser.load("Notes", ("town.txt", b"Tarn is a town. Mara lived there."))
     corpus = list(page.library)[-1]
     assert page.engine.kinds(corpus) == ("claim", "search") and contents(page.engine, corpus) == [(1, "page")]
     answer = browser.ask("Tarn is a town.", "claim", corpus.id)
     link = re.search(r'href="(/sources/[^"]+)"', answer.text)[1]
     assert re.search("<mark id=.marked.>Tarn is a town.</mark> *<span>Mara lived there.", browser.get(link).text)
-    again = open_page(tmp_path / "state", index, made)
-    assert again.library.get(corpus.id) == corpus
-    again.close()
+    assert opened().library.get(corpus.id) == corpus
 
 
 def test_a_file_that_cannot_be_read_is_named_and_the_others_are_used(browser, page):
-    files = [("files", ("town.txt", b"Tarn is a town.")), ("files", ("bad.docx", b"no document"))]
-    loaded = words(shown(browser.fill("/corpora", name="Mixed", files=files)))
+    loaded = words(shown(browser.load("Mixed", ("town.txt", b"Tarn is a town."), ("bad.docx", b"no document"))))
     assert "not read: bad.docx: damaged" in loaded
     assert contents(page.engine, list(page.library)[-1]) == [(1, "page")]
 
@@ -241,41 +227,35 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_used(browser, pa
     ],
 )
 def test_files_that_are_no_tables_are_told_in_a_sentence_and_leave_nothing(browser, page, name, content, complaint):
-    response = browser.fill("/corpora", name="bad", files=[("files", (name, content))])
+    response = browser.load("bad", (name, content))
     assert response.status_code == 400 and complaint in words(shown(response))
     assert 'name="name" value="bad"' in response.text  # what was typed is not lost
     assert str(page.library.folder) not in response.text
     assert list(page.library.folder.iterdir()) == [] and len(list(page.library)) == 1
 
 
-def test_too_many_files_and_too_large_ones(tmp_path, index, made):
-    page = open_page(tmp_path, index, made, Limits(upload_bytes=20_000, upload_files=3))
-    browser = Browser(page)
-    large = browser.fill("/corpora", name="large", files=[("files", ("x.csv", b"a,b\n" * 10_000))])
+def test_too_many_files_and_too_large_ones(opened):
+    browser = Browser(opened(limits=Limits(upload_bytes=20_000, upload_files=3)))
+    large = browser.load("large", ("x.csv", b"a,b\n" * 10_000))
     assert large.status_code == 413 and "19 KiB" in words(shown(large))
-    many = browser.fill("/corpora", name="many", files=[("files", (f"{i}.csv", b"a,b\n1,2\n")) for i in range(4)])
-    assert many.status_code == 400
+    assert browser.load("many", *((f"{i}.csv", b"a,b\n1,2\n") for i in range(4))).status_code == 400
     assert browser.post("/ask", data={"text": "x" * 300_000}).status_code == 413
-    page.close()
 
 
-def test_uploads_that_a_visitor_does_not_see_count_too(tmp_path, index, made):
-    page = open_page(tmp_path, index, made, Limits(corpora=1))
-    sums = [("files", ("sums.csv", b"year,sum\n1990,12\n"))]
-    assert Browser(page).fill("/corpora", name="Sums", files=sums, seen_by="session").status_code == 200
-    refused = Browser(page).fill("/corpora", name="Mine", files=sums)
+def test_uploads_that_a_visitor_does_not_see_count_too(opened):
+    page = opened(limits=Limits(corpora=1))
+    assert Browser(page).load("Sums", SUMS, seen_by="session").status_code == 200
+    refused = Browser(page).load("Mine", SUMS)
     assert refused.status_code == 400
     assert "at most 1 are kept, those included that you do not see" in words(shown(refused))
-    page.close()
 
 
-def test_files_may_take_longer_than_answers(tmp_path, index, made, monkeypatch):
-    page = open_page(tmp_path, index, made, Limits(answer_seconds=0.1))
+def test_files_may_take_longer_than_answers(opened, monkeypatch):
+    page = opened(limits=Limits(answer_seconds=0.1))
     add = page.library.add
     monkeypatch.setattr(page.library, "add", lambda *given: time.sleep(0.3) or add(*given))
-    response = Browser(page).fill("/corpora", name="Sums", files=[("files", ("sums.csv", b"year,sum\n1990,12\n"))])
+    response = Browser(page).load("Sums", SUMS)
     assert response.status_code == 200 and "Sums" in words(shown(response))
-    page.close()
 
 
 def test_small_files_cannot_claim_much(tmp_path):

@@ -7,9 +7,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from fastapi.testclient import TestClient
 from markup import HOSTILE
-from small_page import Browser, last_answers, models, open_page, shown, words
+from small_page import Browser, caller, last_answers, models, shown, words
 from small_readers import build_mixed, reader_bundle, retriever_bundle
 
 from lisax import Index
@@ -34,7 +33,6 @@ from lisax.retrieval.passages import Source
 from lisax.retrieval.runs import read_run
 from lisax.serve import start
 from lisax.serve.answering import Engine
-from lisax.serve.app import create
 from lisax.serve.contents import warming
 from lisax.serve.export import gather
 from lisax.serve.library import Library
@@ -105,22 +103,18 @@ def test_a_claim_is_checked_by_sentences_rows_and_edges_as_the_pipeline_does(bro
     assert {place(unit).partition(":")[0] for unit in row["evidence"]} == {"text", "table (raw)", "graph (raw)"}
 
 
-def test_dates_decide_where_they_can_and_the_page_says_so(made, tmp_path):
+def test_dates_decide_where_they_can_and_the_page_says_so(opened, made, tmp_path):
     graph = Graph("Tarn:graph", "Tarn", (("founded", "1850"), ("river", "Orm")))
     mixed.build_index({Source.GRAPH: passages.of_graph(graph)}, tmp_path / "index")
-    page = open_page(tmp_path / "state", tmp_path / "index", Models({role: made[role] for role in (RANKER, LABELLER)}))
+    page = opened(tmp_path / "index", Models({role: made[role] for role in (RANKER, LABELLER)}))
     for temporal in (True, False):
         page.engine.temporal = temporal
         found = words(shown(Browser(page).ask("Tarn was founded in 1900.", "claim")))
         (row,) = last_answers(page.store, 1)[0].result["verdicts"]
-        said = (
-            f"The dates decide: {row['temporal']['reason']}. Without them the model says:"
-            if temporal
-            else "The dates decide:"
-        )
-        assert (said in found) is temporal and ("temporal" in row) is temporal
-        assert not temporal or row["label"] == row["temporal"]["label"] == "REFUTES"
-    page.close()
+        assert ("The dates decide:" in found) is temporal and ("temporal" in row) is temporal
+        if temporal:
+            assert f"The dates decide: {row['temporal']['reason']}. Without them the model says:" in found
+            assert row["label"] == row["temporal"]["label"] == "REFUTES"
 
 
 def test_what_is_said_of_such_a_verdict_is_kept_and_can_be_trained_on(browser, page, tmp_path):
@@ -170,25 +164,19 @@ def test_a_question_is_answered_with_its_place_marked_as_lisax_answer_does(brows
     assert refused.status_code == 400 and "not of this answer" in words(shown(refused))
 
 
-def test_without_a_retriever_passages_are_found_by_words(page, index, made, tmp_path):
-    by_words = open_page(tmp_path / "other", index, Models({READER: made[READER]}))
+def test_without_a_retriever_passages_are_found_by_words(opened, made):
+    by_words = opened(made=Models({READER: made[READER]}))
     assert by_words.engine.kinds(by_words.library.get("index")) == ("question", "search")
     browser = Browser(by_words)
     assert "mayor" in words(shown(browser.ask(QUESTION)))
     assert "No answer was found" in words(shown(browser.ask("zzz?")))
     assert browser.ask(CLAIM, "claim").status_code == 400
-    by_words.close()
 
 
 @pytest.mark.parametrize("bad", HOSTILE)
-def test_hostile_passages_titles_and_answers_stay_text(tmp_path, made, bad):
+def test_hostile_passages_titles_and_answers_stay_text(tmp_path, opened, made, bad):
     index = build_mixed(tmp_path / "index", title=bad, said=bad)
-    page = open_page(
-        tmp_path / "state",
-        index,
-        Models({READER: made[READER], LABELLER: made[LABELLER]}),
-        Limits(changes_burst=1000, requests_burst=10_000),
-    )
+    page = opened(index, Models({READER: made[READER], LABELLER: made[LABELLER]}))
     browser = Browser(page)
     claim = shown(browser.ask(f"Tarn 1972 known for {bad}", "claim"))
     assert words(claim).count(" ".join(bad.split())) >= 4  # what was asked, and a sentence, a row, an edge
@@ -196,35 +184,26 @@ def test_hostile_passages_titles_and_answers_stay_text(tmp_path, made, bad):
     (row, *_) = last_answers(page.store, 1)[0].result["answers"]
     # As it could be: an answer that is the hostile text itself.
     passage = page.engine.search(page.library.get("index")).index.passage("graph:Tarn_1:graph:0")
-    begin = passage.text.index(" ".join(bad.split()))
-    end = begin + len(" ".join(bad.split()))
-    said = passage.text[begin:end]
-    row |= {
-        "answer": said,
-        "marked": said,
-        "passage": passage.id,
-        "unit": "Tarn_1:graph#e1",
-        "begin": begin,
-        "end": end,
-    }
+    said = " ".join(bad.split())
+    begin = passage.text.index(said)
+    row |= {"answer": said, "marked": said, "begin": begin, "end": begin + len(said)}
+    row |= {"passage": passage.id, "unit": "Tarn_1:graph#e1"}
     kept = page.store.add_answer("index", "question", bad, {"seconds": 0.1, "answers": [row]})
     response = browser.get(f"/answers/{kept.id}")
     for found in (shown(answered), shown(response)):
         assert not {tag for tag, _ in found.elements} & {"img", "svg"} and found.count()["script"] == 1
     assert response.text.count("<mark>") == 1 and words(shown(response)).count(said) >= 3
-    page.close()
 
 
-def test_an_answer_whose_passage_has_changed_is_shown_without_it(tmp_path, made):
+def test_an_answer_whose_passage_has_changed_is_shown_without_it(tmp_path, opened, made):
     index, only = build_mixed(tmp_path / "index"), Models({READER: made[READER]})
-    page = open_page(tmp_path / "state", index, only)
+    page = opened(index, only)
     address = Browser(page).ask(QUESTION).url.path
     rows = last_answers(page.store, 1)[0].result["answers"]
-    page.close()
     build_mixed(index, said="x")
-    page, opened = open_page(tmp_path / "state", index, only), MixedIndex.open(index)
+    page, now = opened(index, only), MixedIndex.open(index)
     found = shown(Browser(page).get(address))
-    kept = [row for row in rows if opened.passage(row["passage"]).text[row["begin"] : row["end"]] == row["answer"]]
+    kept = [row for row in rows if now.passage(row["passage"]).text[row["begin"] : row["end"]] == row["answer"]]
     assert 0 < len(kept) < len(rows) == found.count()["li"] - 4  # those of the navigation
     assert found.count()["mark"] == len(kept)
     assert words(found).count("The documents no longer hold it") == len(rows) - len(kept)
@@ -233,23 +212,20 @@ def test_an_answer_whose_passage_has_changed_is_shown_without_it(tmp_path, made)
         "index", "question", QUESTION, {"seconds": 0.1, "answers": [{"answer": "Orm", "probability": 0.25}]}
     )
     assert "Orm 25.0 % The documents no longer hold it" in words(shown(Browser(page).get(f"/answers/{nowhere.id}")))
-    page.close()
 
 
-def test_evidence_that_is_gone_is_not_trained_on(tmp_path, made):
+def test_evidence_that_is_gone_is_not_trained_on(tmp_path, opened, made):
     index, only = build_mixed(tmp_path / "index"), Models({LABELLER: made[LABELLER]})
-    page = open_page(tmp_path / "state", index, only)
+    page = opened(index, only)
     browser = Browser(page)
     address = browser.ask(CLAIM, "claim").url.path
     edge = next(unit for unit in last_answers(page.store, 1)[0].result["verdicts"][0]["evidence"] if "#e" in unit)
     browser.fill(f"{address}/feedback", say="verdict", source="passages", label="SUPPORTS", evidence=[edge])
-    page.close()
     mixed.remove_source(Source.GRAPH, index)
-    page = open_page(tmp_path / "state", index, only)
+    page = opened(index, only)
     gathered = gather(page.store.feedback(), page.library, page.engine)
     assert not gathered.claims and gathered.skipped.total() == 1
     assert edge not in Browser(page).get(address).text
-    page.close()
 
 
 def test_titles_of_passages_are_asked_about_at_the_start(page, monkeypatch):
@@ -285,7 +261,7 @@ def test_a_model_of_tables_whose_vectors_are_missing_refuses_the_start(tmp_path)
 
 
 def test_rows_of_a_mixed_index_are_not_read_as_whole_tables_and_the_api_says_how_they_are(page):
-    client = TestClient(create(page), base_url="http://localhost")
+    client = caller(page)
     answer = client.post("/v1/check", json={"claim": CLAIM, "reads": "tables"})
     error = answer.json()["error"]
     assert (answer.status_code, error["field"]) == (404, "reads") and "give 'sentences'" in error["message"]
@@ -305,15 +281,14 @@ def test_from_the_command_line(bundles, index, tmp_path, capsys):
     assert "one reader too many" in capsys.readouterr().err
 
 
-def test_uploads_are_read_beside_a_retriever_and_refuse_no_start(browser, page, index, made, tmp_path):
+def test_uploads_are_read_beside_a_retriever_and_refuse_no_start(browser, page, opened, made):
     """Uploaded passages have no vectors, and an upload that no model fits any more keeps the page from nothing."""
-    browser.fill("/corpora", name="Notes", files=[("files", ("orm.txt", b"The mayor of Orm is Ada Keld."))])
+    browser.load("Notes", ("orm.txt", b"The mayor of Orm is Ada Keld."))
     corpus = list(page.library)[-1]
     assert page.engine.kinds(corpus) == ("question", "claim", "search")
     assert browser.ask("Who is the mayor of Orm?", corpus=corpus.id).status_code == 200
     (row, *_) = last_answers(page.store, 1)[0].result["answers"]
     assert row["passage"].startswith("text:orm:")
-    again = open_page(tmp_path / "state", index, Models({READER: made[READER]}))
-    again.engine.models._models.pop(READER)
+    again = opened(made=Models({READER: made[READER]}))
+    again.engine.models.pop(READER)
     again.engine.check([again.library.get(corpus.id)])
-    again.close()

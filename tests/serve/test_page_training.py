@@ -1,6 +1,7 @@
 """Training from feedback: one at a time, told of as it goes, stopped and continued; and once for real."""
 
 import dataclasses
+import functools
 import json
 import os
 import shutil
@@ -15,7 +16,6 @@ import numpy as np
 import pytest
 from small_models import label_bundle, pages, pair_bundle, tables
 
-import lisax
 from lisax.corpora import open_folder
 from lisax.errors import LisaxError
 from lisax.files.writing import write_json
@@ -84,6 +84,11 @@ def stand_in(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.fixture
+def trainings(stand_in):
+    return Training(stand_in / "training")
+
+
 def asked() -> Export:
     (table,) = tables(1)
     return Export(
@@ -92,15 +97,14 @@ def asked() -> Export:
     )
 
 
-def until(condition):
-    end = time.monotonic() + 60
+def until(condition, seconds=60):
+    end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.01)
 
 
-def test_one_at_a_time_to_the_end(stand_in, checkpoint):
-    trainings = Training(stand_in / "training")
+def test_one_at_a_time_to_the_end(stand_in, trainings, checkpoint):
     run = trainings.start(PARTS, checkpoint, asked(), 10)
     until((stand_in / "calls").exists)
     assert trainings.is_running and trainings.get(1).state == RUNNING and trainings.get(1).step == 0
@@ -120,12 +124,11 @@ def test_one_at_a_time_to_the_end(stand_in, checkpoint):
 
 
 @pytest.fixture
-def trained(stand_in):
+def trained(stand_in, trainings):
     """(gin of a training of a pair scorer, the fields of its dataset, the arguments of the export)"""
 
     def trained(role: str, text_format: Format, export: Export, **fields):
         (stand_in / "go").touch()
-        trainings = Training(stand_in / "training")
         trainings.start(role, pair_bundle(stand_in, text_format, **fields), export, 40)
         until(lambda: not trainings.is_running)
         assert trainings.get(1).state == DONE, trainings.get(1).message
@@ -164,12 +167,9 @@ def test_a_whole_pair_scorer_is_trained_at_a_lower_rate(trained, stand_in):
     assert dataset["vocabulary"] == str(stand_in / "pairs/tokenizer.json") and exported.startswith("--model ")
 
 
-def test_a_labeller_of_short_lists_is_trained_on_such(stand_in):
+def test_a_labeller_of_short_lists_is_trained_on_such(stand_in, trainings):
     (stand_in / "go").touch()
-    trainings, bundle = (
-        Training(stand_in / "training"),
-        pair_bundle(stand_in, LABEL_LISTWISE, adapter=True, sentences=2),
-    )
+    bundle = pair_bundle(stand_in, LABEL_LISTWISE, adapter=True, sentences=2)
     trainings.start(LABELLER, bundle, refuted({page.id: page for page in pages(tables(4))}), 40)
     assert json.loads((stand_in / "training/1/dataset.json").read_text())["sentences"] == 2
     assert "'feedback_label_listwise_infused'" in (stand_in / "training/1/run.gin").read_text()
@@ -187,7 +187,7 @@ def test_what_was_fitted_goes_with_the_new_model(tmp_path):
     base = pair_bundle(tmp_path, TABLE_PARTS, adapter=True, **kept, step=7)
     (tmp_path / "model/checkpoint_20/state").mkdir(parents=True)
     write_json(tmp_path / "model/checkpoint_20/model.json", {"step": 20})
-    training._keep_fitted(base, tmp_path / "model")
+    training._keep_fitted(ModelFolder.find(base).card, tmp_path / "model")
     found = ModelFolder.find(tmp_path / "model/checkpoint_20").card
     kept["calibration"]["claims"] = 0  # it was not fitted for this one
     assert {name: found[name] for name in kept} == kept and found["step"] == 20 and "text" not in found
@@ -215,7 +215,7 @@ def many(count: int = 12) -> Export:
     )
 
 
-def test_about_a_fifth_is_held_out_and_measured_before_and_after(stand_in, checkpoint, monkeypatch):
+def test_about_a_fifth_is_held_out_and_measured_before_and_after(stand_in, trainings, checkpoint, monkeypatch):
     export = many(40)
     learned, held = export.divided()
     assert learned.questions.keys() | held.questions.keys() == export.questions.keys()
@@ -230,7 +230,6 @@ def test_about_a_fifth_is_held_out_and_measured_before_and_after(stand_in, check
     )
     monkeypatch.setattr(training, "MEASURE", (sys.executable, str(measure)))
     (stand_in / "go").touch()
-    trainings = Training(stand_in / "training")
     run = trainings.start(PARTS, checkpoint, export, 10)
     until(lambda: not trainings.is_running)
     done = trainings.get(1)
@@ -294,47 +293,33 @@ HOSTILE = "x', 1)\nimport os\nMODEL_DIR = '"
 
 
 @pytest.mark.parametrize(
-    ("place", "value", "complaint"),
+    ("pair", "place", "value", "complaint"),
     [
-        (("architecture", "x = 1\nimport antigravity\nnetwork.T5Config.remat"), "none", "is none that is known here"),
-        (("architecture", "dtype"), HOSTILE, "'architecture.dtype': must be one of"),
-        (("architecture", "emb_dim"), "8\nimport antigravity", "'architecture.emb_dim': must be a whole number"),
-        (("text", "preset"), HOSTILE, "'text.preset': must be one of"),
-        (("text", "family"), HOSTILE, "'text.family': there is no format"),
+        (False, "architecture/x = 1\nimport antigravity\nnetwork.T5Config.remat", "none", "is none that is known here"),
+        (False, "architecture/dtype", HOSTILE, "'architecture.dtype': must be one of"),
+        (False, "architecture/emb_dim", "8\nimport antigravity", "'architecture.emb_dim': must be a whole number"),
+        (False, "text/preset", HOSTILE, "'text.preset': must be one of"),
+        (False, "text/family", HOSTILE, "'text.family': there is no format"),
+        (True, "architecture/backbone/emb_dim", "8\nimport x", "'architecture.backbone.emb_dim': must be a whole"),
+        (True, "architecture/backbone/x = 1\nimport antigravity", 1, "is none that is known here"),
+        (True, "architecture/pooling", HOSTILE, "'architecture.pooling': must be one of"),
+        (True, "adapter/rank", "2\nimport antigravity", "'adapter.rank': must be a whole number"),
+        (True, "adapter/targets", HOSTILE, "'adapter.targets': an adapter that is trained here has targets among"),
+        (
+            True,
+            "adapter/targets",
+            "layers_0/.*",
+            "'adapter.targets': an adapter that is trained here has targets among",
+        ),
+        (True, "columns", "3\nimport antigravity", "'columns': must be a whole number"),
     ],
 )
-def test_nothing_that_a_bundle_says_is_run(stand_in, checkpoint, place, value, complaint):
-    card = json.loads((checkpoint / "model.json").read_text())
-    card[place[0]][place[1]] = value
-    (checkpoint / "model.json").write_text(json.dumps(card))
-    trainings = Training(stand_in / "training")
-    with pytest.raises(LisaxError, match=complaint):
-        trainings.start(PARTS, checkpoint, asked(), 10)
-    assert trainings.runs() == [] and os.listdir(stand_in / "training") == ["lock"]
-
-
-@pytest.mark.parametrize(
-    ("place", "value", "complaint"),
-    [
-        ("architecture.backbone.emb_dim", "8\nimport antigravity", "'architecture.backbone.emb_dim': must be a whole"),
-        ("architecture.backbone.x = 1\nimport antigravity", 1, "is none that is known here"),
-        ("architecture.pooling", HOSTILE, "'architecture.pooling': must be one of"),
-        ("adapter.rank", "2\nimport antigravity", "'adapter.rank': must be a whole number"),
-        ("adapter.targets", HOSTILE, "'adapter.targets': an adapter that is trained here has targets among"),
-        ("adapter.targets", "layers_0/.*", "'adapter.targets': an adapter that is trained here has targets among"),
-        ("columns", "3\nimport antigravity", "'columns': must be a whole number"),
-    ],
-)
-def test_nothing_that_a_pair_scorer_says_is_run(stand_in, place, value, complaint):
-    bundle = pair_bundle(stand_in, TABLE_PARTS, adapter=True)
+def test_nothing_that_a_bundle_says_is_run(stand_in, trainings, checkpoint, pair, place, value, complaint):
+    bundle = pair_bundle(stand_in, TABLE_PARTS, adapter=True) if pair else checkpoint
     card = json.loads((bundle / "model.json").read_text())
-    *folders, name = place.split(".")
-    inner = card
-    for folder in folders:
-        inner = inner[folder]
-    inner[name] = value
+    *folders, name = place.split("/")
+    functools.reduce(dict.__getitem__, folders, card)[name] = value
     (bundle / "model.json").write_text(json.dumps(card))
-    trainings = Training(stand_in / "training")
     with pytest.raises(LisaxError, match=complaint):
         trainings.start(PARTS, bundle, asked(), 10)
     assert trainings.runs() == [] and os.listdir(stand_in / "training") == ["lock"]
@@ -354,10 +339,10 @@ def test_folders_of_any_name_are_literals_in_the_gin_file(stand_in, checkpoint, 
     assert "antigravity" not in sys.modules
 
 
-def test_a_token_is_not_handed_on(stand_in, checkpoint, monkeypatch):
-    monkeypatch.setenv("LISAX_TOKEN", "right-token")
+def test_a_token_is_not_handed_on(stand_in, trainings, checkpoint, monkeypatch):
+    for name in ("LISAX_TOKEN", "LISAX_TOKENS", "LISAX_OPERATOR_TOKEN"):
+        monkeypatch.setenv(name, "right-token")
     (stand_in / "lisax.py").write_text(f"import os\nopen({str(stand_in / 'seen')!r}, 'w').write(str(dict(os.environ)))")
-    trainings = Training(stand_in / "training")
     trainings.start(PARTS, checkpoint, asked(), 10)
     until(lambda: not trainings.is_running)
     assert "LISAX_TASKS" in (seen := (stand_in / "seen").read_text()) and "right-token" not in seen
@@ -376,8 +361,7 @@ def test_a_relative_folder_is_written_in_full(stand_in, checkpoint, monkeypatch)
     assert trainings.bundle(run).is_absolute()
 
 
-def test_what_fails_is_told_and_can_go_on(stand_in, checkpoint):
-    trainings = Training(stand_in / "training")
+def test_what_fails_is_told_and_can_go_on(stand_in, trainings, checkpoint):
     (stand_in / "go").write_text("3")
     trainings.start(PARTS, checkpoint, asked(), 10)
     until(lambda: not trainings.is_running)
@@ -390,8 +374,7 @@ def test_what_fails_is_told_and_can_go_on(stand_in, checkpoint):
         trainings.go_on(1)
 
 
-def test_stopping_and_ending_the_page(stand_in, checkpoint):
-    trainings = Training(stand_in / "training")
+def test_stopping_and_ending_the_page(stand_in, trainings, checkpoint):
     trainings.start(PARTS, checkpoint, asked(), 10)
     until((stand_in / "calls").exists)
     trainings.stop()
@@ -400,8 +383,7 @@ def test_stopping_and_ending_the_page(stand_in, checkpoint):
     assert Training(stand_in / "training").get(1).state == STOPPED
 
 
-def test_a_training_that_another_ends_by_sigterm_is_stopped_and_nothing_is_exported(stand_in, checkpoint):
-    trainings = Training(stand_in / "training")
+def test_a_training_that_another_ends_by_sigterm_is_stopped_and_nothing_is_exported(stand_in, trainings, checkpoint):
     trainings.start(PARTS, checkpoint, asked(), 10)
     until((stand_in / "ready").exists)
     trainings._process.terminate()
@@ -432,8 +414,9 @@ def test_of_servers_on_one_folder_one_trains_and_any_can_stop_it(stand_in, check
 
 
 @pytest.mark.parametrize("is_stopped", [True, False])
-def test_ctrl_c_in_the_terminal_reaches_the_training_too_which_saves_all_the_same(stand_in, checkpoint, is_stopped):
-    trainings = Training(stand_in / "training")
+def test_ctrl_c_in_the_terminal_reaches_the_training_too_which_saves_all_the_same(
+    stand_in, trainings, checkpoint, is_stopped
+):
     trainings.start(PARTS, checkpoint, asked(), 10)
     until((stand_in / "ready").exists)
     trainings._process.send_signal(signal.SIGINT)
@@ -464,8 +447,7 @@ def test_a_page_that_is_killed_leaves_no_training_running(stand_in, checkpoint):
     until((stand_in / "saved").exists)
 
 
-def test_nothing_is_begun_without_something_to_learn(stand_in, checkpoint):
-    trainings = Training(stand_in / "training")
+def test_nothing_is_begun_without_something_to_learn(stand_in, trainings, checkpoint):
     for role, export, steps, complaint in (
         (PARTS, Export(), 10, "nothing to learn"),
         (LABELLER, asked(), 10, "nothing to learn"),
@@ -492,49 +474,28 @@ def refuted(documents: dict[str, Document]) -> Export:
 
 
 @pytest.mark.slow
-def test_a_labeller_learns_from_feedback(tmp_path):
-    bundle = label_bundle(tmp_path, 4)
-    write_json(bundle / "model.json", {**ModelFolder.find(bundle).card, "fusion": [0.5, 3.0, -1.0]})
-    documents = {page.id: page for page in pages(tables(2))}
-    trainings = Training(tmp_path / "training")
-    run = trainings.start(LABELLER, bundle, refuted(documents), 20)
-    until_done = time.monotonic() + 300
-    while trainings.is_running and time.monotonic() < until_done:
-        time.sleep(0.2)
-    done = trainings.get(1)
-    assert done.state == DONE, trainings.last_lines(done)
-    assert done.step == 20 and done.loss > 0
-    before, after = (
-        lisax.load(str(path)).verify("Mara Velin was born in 1800 .", ["Mara Velin was born in 1912 ."]).probabilities
-        for path in (bundle, trainings.bundle(run))
-    )
-    assert after[Label.REFUTES] > before[Label.REFUTES]
-    assert ModelFolder.find(trainings.bundle(run)).card["fusion"] == [0.5, 3.0, -1.0]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("adapter", [True, False])
-def test_a_pair_scorer_learns_from_feedback(tmp_path, adapter):
-    fitted = {"calibration": {"temperature": 1.5, "claims": 9, "aggregate": None}}
-    read = {"sentences": 2} if adapter else {}
-    bundle = pair_bundle(tmp_path, LABEL_LISTWISE, adapter=adapter, **fitted, **read)
+@pytest.mark.parametrize("kind", ["t5", "adapter", "pair"])
+def test_a_labeller_learns_from_feedback(tmp_path, kind):
+    card = {"calibration": {"temperature": 1.5, "claims": 9, "aggregate": None}}
+    if kind == "t5":
+        bundle, card = label_bundle(tmp_path, 4), {"fusion": [0.5, 3.0, -1.0]}
+        write_json(bundle / "model.json", {**ModelFolder.find(bundle).card, **card})
+    else:
+        card |= {"sentences": 2} if kind == "adapter" else {}
+        bundle = pair_bundle(tmp_path, LABEL_LISTWISE, adapter=kind == "adapter", **card)
+        card["calibration"] |= {"claims": 0}
     documents = {page.id: page for page in pages(tables(4))}
     trainings = Training(tmp_path / "training")
     run = trainings.start(LABELLER, bundle, refuted(documents), 20)
-    until_done = time.monotonic() + 500
-    while trainings.is_running and time.monotonic() < until_done:
-        time.sleep(0.2)
-    done = trainings.get(1)
+    until(lambda: not trainings.is_running, 500)
+    done, trained = trainings.get(1), trainings.bundle(run)
     assert done.state == DONE, trainings.last_lines(done)
-    assert done.step == 20 and done.count > 0 and done.after >= done.before
+    assert done.step == 20 and done.count > 0 and (kind == "t5" or done.after >= done.before)
+    evidence = [Evidence("a_0", "She was born in 1912 .", "Mara Velin")]
     before, after = (
-        verifier_of(open_model(path)).verify(
-            "Mara Velin was born in 1800 .", [Evidence("a_0", "She was born in 1912 .")]
-        )
-        for path in (bundle, trainings.bundle(run))
+        verifier_of(open_model(path)).verify("Mara Velin was born in 1800 .", evidence) for path in (bundle, trained)
     )
     assert after.probabilities[Label.REFUTES] > before.probabilities[Label.REFUTES]
-    card = ModelFolder.find(trainings.bundle(run)).card
-    assert card["calibration"] == {**fitted["calibration"], "claims": 0} and ("adapter" in card) == adapter
-    assert card.get("sentences") == read.get("sentences")
-    assert (trainings.bundle(run) / "tokenizer.json").is_file() != adapter
+    found = ModelFolder.find(trained).card
+    assert {name: found.get(name) for name in card} == card and ("adapter" in found) == (kind == "adapter")
+    assert kind == "t5" or (trained / "tokenizer.json").is_file() == (kind == "pair")

@@ -10,18 +10,18 @@ import subprocess
 import sys
 import threading
 from collections import Counter
+from ipaddress import ip_network as network
 
 import click
 import httpx2
 import pytest
 import yaml
 from engines import ROOT, blocks, nginx
-from small_page import open_page
-from test_connections import served
+from small_page import served
 
 from lisax.cli import root
 from lisax.serve.app import create
-from lisax.serve.guard import is_within, network, spellings
+from lisax.serve.guard import is_within, spellings
 from lisax.serve.limits import LIMITS, NAMES, Limits
 
 CLAIM = "Mara Velin lived in Tarn ."
@@ -29,14 +29,12 @@ LOCAL = (network("127.0.0.1"),)
 
 
 @contextlib.contextmanager
-def behind(tmp_path, parts, servers=1, limits=Limits(), proxies=LOCAL):
+def behind(folder, opened, servers=1, limits=Limits(), proxies=LOCAL):
     """The address of nginx before servers on one state folder."""
     with contextlib.ExitStack() as stack:
-        ports = []
-        for _ in range(servers):
-            page = open_page(tmp_path / "state", *parts, limits, proxies=proxies)
-            ports.append(stack.enter_context(served(create(page), limits, proxies)))
-        yield stack.enter_context(nginx(tmp_path / "nginx", ports))
+        pages = [opened(limits=limits, proxies=proxies) for _ in range(servers)]
+        ports = [stack.enter_context(served(create(page), limits, proxies)) for page in pages]
+        yield stack.enter_context(nginx(folder / "nginx", ports))
 
 
 def visitor(address: str, client: str = "127.0.1.1", **options) -> httpx2.Client:
@@ -44,7 +42,7 @@ def visitor(address: str, client: str = "127.0.1.1", **options) -> httpx2.Client
     return httpx2.Client(base_url=address, transport=transport, timeout=60, **options)
 
 
-def test_sixty_visitors_are_sixty_clients(tmp_path, parts):
+def test_sixty_visitors_are_sixty_clients(tmp_path, opened):
     begin = threading.Barrier(60, timeout=60)
     answers = []
 
@@ -55,7 +53,7 @@ def test_sixty_visitors_are_sixty_clients(tmp_path, parts):
                 client.post("/v1/verify", json={"claim": CLAIM, "evidence": ["Mara Velin"] * 20}).status_code
             )
 
-    with behind(tmp_path, parts, limits=Limits(connections_per_client=4)) as address:
+    with behind(tmp_path, opened, limits=Limits(connections_per_client=4)) as address:
         threads = [threading.Thread(target=visit, args=(number,)) for number in range(60)]
         for thread in threads:
             thread.start()
@@ -64,23 +62,20 @@ def test_sixty_visitors_are_sixty_clients(tmp_path, parts):
     assert Counter(answers) == {200: 60}
 
 
-def test_a_visitor_who_asks_too_often_keeps_nobody_else_out_and_cannot_take_another_name(tmp_path, parts):
+def test_a_visitor_who_asks_too_often_keeps_nobody_else_out_and_cannot_take_another_name(tmp_path, opened):
     limits = Limits(requests_burst=3, requests_per_second=0.01)
-    with (
-        behind(tmp_path, parts, limits=limits) as address,
-        visitor(address) as one,
-        visitor(address, "127.0.1.2") as two,
-    ):
+    with behind(tmp_path / "trusted", opened, limits=limits) as address, visitor(address) as one:
         forged = [one.get("/", headers={"x-forwarded-for": f"10.0.0.{number}"}).status_code for number in range(4)]
         assert forged == [200, 200, 200, 429]
-        assert two.get("/").status_code == 200
-    with behind(tmp_path / "untrusted", parts, limits=limits, proxies=()) as address:
+        with visitor(address, "127.0.1.2") as two:
+            assert two.get("/").status_code == 200
+    with behind(tmp_path, opened, limits=limits, proxies=()) as address:
         with visitor(address) as one, visitor(address, "127.0.1.2") as two:
             assert [client.get("/").status_code for client in (one, two, one, two)] == [200, 200, 200, 429]
 
 
-def test_forms_are_ours_whichever_server_takes_them(tmp_path, parts):
-    with behind(tmp_path, parts, servers=2) as address, visitor(address) as client:
+def test_forms_are_ours_whichever_server_takes_them(tmp_path, opened):
+    with behind(tmp_path, opened, servers=2) as address, visitor(address) as client:
         for _ in range(6):
             first = client.get("/corpora")
             key = re.search(r'name="form_key" value="([0-9a-f]+)"', first.text)[1]
@@ -94,8 +89,8 @@ def test_forms_are_ours_whichever_server_takes_them(tmp_path, parts):
         assert f"curl -s {address}/v1/check" in client.get("/docs").text  # https, as the visitor sees it
 
 
-def test_a_batch_arrives_line_by_line(tmp_path, parts, monkeypatch):
-    page, read = open_page(tmp_path / "state", *parts, Limits(together=1), proxies=LOCAL), threading.Event()
+def test_a_batch_arrives_line_by_line(tmp_path, opened, monkeypatch):
+    page, read = opened(limits=Limits(together=1), proxies=LOCAL), threading.Event()
     answered = page.engine.check_many
 
     def patient(corpus, source, claims, tier):
@@ -115,8 +110,8 @@ def test_a_batch_arrives_line_by_line(tmp_path, parts, monkeypatch):
                 assert json.loads(next(lines))["claim"] == "the last one"
 
 
-def test_uploads_of_the_size_that_is_taken_pass_and_larger_ones_get_413(tmp_path, parts):
-    with behind(tmp_path, parts) as address, visitor(address) as client:
+def test_uploads_of_the_size_that_is_taken_pass_and_larger_ones_get_413(tmp_path, opened):
+    with behind(tmp_path, opened) as address, visitor(address) as client:
         for megabytes, status in ((15.9, 403), (16.5, 413), (18, 413)):  # 403: it is whole, and of no form of ours
             sent = client.post("/corpora", files={"files": ("a.txt", bytes(round(megabytes * 2**20)))})
             assert sent.status_code == status

@@ -7,12 +7,11 @@ import time
 
 import pytest
 from fastapi.testclient import TestClient
-from small_page import open_page
+from small_page import caller
 
 from lisax.records import Document, Sentence
 from lisax.retrieval import documents
 from lisax.serve import following
-from lisax.serve.app import create
 from lisax.serve.following import Renewal, later
 
 
@@ -23,16 +22,15 @@ def build(folder, what: str) -> None:
 
 
 @pytest.fixture
-def served(tmp_path, made, monkeypatch):
+def served(tmp_path, opened, monkeypatch):
     """(the index folder, its page, its renewal), over an index of villages."""
     monkeypatch.setattr(following, "QUIET_SECONDS", 0.0)
     build(tmp_path / "towns", "village")
-    page = open_page(tmp_path / "state", tmp_path / "towns", made)
+    page = opened(tmp_path / "towns")
     (corpus,) = page.library
     page.engine.open(corpus)
     page.library.opening = page.engine.open
-    yield tmp_path / "towns", page, Renewal(page.library, later(page.engine.forget, 0.5))
-    page.close()
+    return tmp_path / "towns", page, Renewal(page.library, later(page.engine.forget, 0.5))
 
 
 def ask(client: TestClient) -> str:
@@ -44,7 +42,7 @@ def ask(client: TestClient) -> str:
 
 def test_no_request_is_lost_and_each_is_answered_from_one_version(served):
     folder, page, renewal = served
-    client, answers, ends = TestClient(create(page), base_url="http://localhost"), [], threading.Event()
+    client, answers, ends = caller(page), [], threading.Event()
 
     def ask_on():
         while not ends.is_set():
@@ -86,7 +84,7 @@ def test_a_question_that_was_asked_before_is_answered_from_the_old_version(serve
 
 def test_health_metrics_and_page_have_the_version_that_is_open(served):
     folder, page, renewal = served
-    client = TestClient(create(page), base_url="http://localhost")
+    client = caller(page)
 
     def shown() -> list[str]:
         (corpus,) = page.library

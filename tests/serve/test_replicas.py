@@ -4,32 +4,16 @@ import threading
 
 import pytest
 from engines import redis
-from fastapi.testclient import TestClient
-from small_page import Browser, open_page
+from small_page import Browser, caller
 
 from lisax.cli import main
 from lisax.serve import start
-from lisax.serve.app import create
 from lisax.serve.following import Followed
 from lisax.serve.limits import Limits
 
 
-@pytest.fixture
-def two(tmp_path, index, made):
-    """`two(…)`: pages on one state folder."""
-    pages = []
-
-    def two(**options):
-        pages.extend(open_page(tmp_path / "state", index, made, **options) for _ in range(2))
-        return pages[-2:]
-
-    yield two
-    for page in pages:
-        page.close()
-
-
-def test_uploads_and_removals_are_seen_by_the_other_server(two):
-    first, second = two()
+def test_uploads_and_removals_are_seen_by_the_other_server(opened):
+    first, second = opened(), opened()
     dropped = []
     first.library.dropped = dropped.append
     browsers = [Browser(page) for page in (first, second)]
@@ -46,18 +30,17 @@ def test_uploads_and_removals_are_seen_by_the_other_server(two):
         assert dropped.pop().id == upload.id
 
 
-def test_a_server_that_starts_leaves_the_indexes_of_anothers_folders(tmp_path, two, index, made):
+def test_a_server_that_starts_leaves_the_indexes_of_anothers_folders(tmp_path, opened):
     folder = tmp_path / "papers"
     folder.mkdir()
     (folder / "tarn.txt").write_text("Tarn is a town.")
-    first, second = two()
+    first, second = opened(), opened()
     served = [Followed(folder, page.library, page.engine.forget) for page in (first, second)]
-    later = open_page(tmp_path / "state", index, made)
+    opened()
     for page, followed in zip((first, second), served):
         ((found,),) = page.engine.find_many(followed.corpus, ["What is Tarn?"])
         assert found.text == "Tarn is a town." and followed.corpus.id == "papers"
     assert served[0].corpus.index != served[1].corpus.index
-    later.close()
 
 
 def test_servers_that_start_together_have_one_secret(tmp_path):
@@ -72,7 +55,7 @@ def test_servers_that_start_together_have_one_secret(tmp_path):
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(found) == 1
+    assert [len(secret) for secret in found] == [32] and (tmp_path / "secret").stat().st_mode & 0o777 == 0o600
 
 
 # --- Shared rates ----------------------------------------------------------------------------------
@@ -88,44 +71,37 @@ def storage(tmp_path):
         yield lambda: open_storage(url)
 
 
-def test_a_client_has_one_rate_at_two_servers(two, storage):
+def test_a_client_has_one_rate_at_two_servers(opened, storage):
     limits = Limits(requests_burst=3, requests_per_second=0.01, calls_per_second=1.0)
-    pages = [create(two(limits=limits, storage=storage())[0]) for _ in range(2)]
-    with (
-        TestClient(pages[0], base_url="http://localhost") as one,
-        TestClient(pages[1], base_url="http://localhost") as two_,
-    ):
-        assert [client.get("/feedback").status_code for client in (one, two_, one)] == [200, 200, 200]
-        refused = two_.get("/feedback")
+    first, second = (caller(opened(limits=limits, storage=storage())) for _ in range(2))
+    with first as one, second as two:
+        assert [client.get("/feedback").status_code for client in (one, two, one)] == [200, 200, 200]
+        refused = two.get("/feedback")
         assert refused.status_code == 429 and int(refused.headers["retry-after"]) > 10
-        found = [client.get("/v1/indexes").status_code for client in (one, two_, one, two_, one, two_)]
+        found = [client.get("/v1/indexes").status_code for client in (one, two, one, two, one, two)]
         assert found == [200] * 5 + [429]
 
 
-def test_tokens_are_guessed_at_two_servers_no_faster_than_at_one(two, storage):
+def test_tokens_are_guessed_at_two_servers_no_faster_than_at_one(opened, storage):
     limits = Limits(requests_burst=4, requests_per_second=0.01)
-    pages = [create(two(limits=limits, storage=storage(), token="right")[0]) for _ in range(2)]
-    with (
-        TestClient(pages[0], base_url="http://localhost") as one,
-        TestClient(pages[1], base_url="http://localhost") as two_,
-    ):
+    first, second = (caller(opened(limits=limits, storage=storage(), token="right")) for _ in range(2))
+    with first as one, second as two:
 
         def status(client, token):
             return client.get("/v1/indexes", headers={"authorization": f"Bearer {token}"}).status_code
 
-        assert [status(client, "right") for client in (one, two_) * 4] == [200] * 8
-        assert [status(client, "wrong") for client in (one, two_) * 2] == [401] * 4
-        assert status(one, "right") == status(two_, "wrong") == 429
+        assert [status(client, "right") for client in (one, two) * 4] == [200] * 8
+        assert [status(client, "wrong") for client in (one, two) * 2] == [401] * 4
+        assert status(one, "right") == status(two, "wrong") == 429
 
 
-def test_without_redis_each_server_counts_on_its_own(tmp_path, two, caplog):
+def test_without_redis_each_server_counts_on_its_own(tmp_path, opened, caplog):
     pytest.importorskip("redis", reason="no client of Redis: make peers")
     from lisax.serve.rates import open_storage
 
     limits = Limits(requests_burst=3, requests_per_second=0.01)
     with redis(tmp_path / "redis") as url:
-        page, _ = two(limits=limits, storage=open_storage(url))
-        client = TestClient(create(page), base_url="http://localhost")
+        client = caller(opened(limits=limits, storage=open_storage(url)))
         client.__enter__()
         assert client.get("/feedback").status_code == 200
     assert [client.get("/feedback").status_code for _ in range(4)] == [200, 200, 200, 429]
@@ -135,11 +111,5 @@ def test_without_redis_each_server_counts_on_its_own(tmp_path, two, caplog):
 
 def test_other_storages_are_refused(tmp_path, index, capsys):
     pytest.importorskip("redis", reason="no client of Redis: make peers")
-    arguments = [
-        "serve",
-        f"--index={index}",
-        f"--state={tmp_path}",
-        "--port=0",
-        "--shared-limits=memcached://localhost",
-    ]
-    assert main(arguments) == 1 and "expected a Redis as redis://" in capsys.readouterr().err
+    given = [f"--index={index}", f"--state={tmp_path}", "--port=0", "--shared-limits=memcached://localhost"]
+    assert main(["serve", *given]) == 1 and "expected a Redis as redis://" in capsys.readouterr().err

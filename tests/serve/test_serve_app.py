@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from markup import HOSTILE
-from small_page import Browser, last_answers, open_page, shown, words
+from small_page import SUMS, Browser, last_answers, shown, words
 
 from lisax.errors import LisaxError
 from lisax.files.writing import write_json
@@ -218,16 +218,14 @@ def test_a_step_that_fails_is_told_in_the_last_line(browser, page, monkeypatch):
     assert last["error"]["message"] == "the ranker is gone"
 
 
-def test_an_index_alone_is_searched(tmp_path, index):
-    page = open_page(tmp_path, index, Models({}))
-    browser = Browser(page)
+def test_an_index_alone_is_searched(opened):
+    browser = Browser(opened(made=Models({})))
     home = words(shown(browser.get("/")))
     assert "Words to find" in home and "To try" in home
     found = words(shown(browser.ask("Mara Velin lived in Tarn", "search")))
     assert re.search(r"\d+ found", found) and "No model has judged it" in found and "Mara Velin lived in" in found
     assert "Nothing was found" in words(shown(browser.ask("zzqxv", "search")))
     assert browser.ask("Mara Velin lived in Tarn", "claim").status_code == 400
-    page.close()
 
 
 def test_a_trained_model_is_used_and_the_old_one_is_offered_back(browser, page, monkeypatch):
@@ -266,8 +264,8 @@ class LastIsSure(Model):
         return Scores(np.array([[[0.1, 0.0], [0.0, 0.2], [0.6, 0.1]]]), np.zeros((1, 0, 3, 3)))
 
 
-def test_a_verdict_that_is_not_sure_enough_says_so(tmp_path, index):
-    page = open_page(tmp_path, index, Models({TABLE_VERIFIER: LastIsSure(-0.9)}))
+def test_a_verdict_that_is_not_sure_enough_says_so(opened):
+    page = opened(made=Models({TABLE_VERIFIER: LastIsSure(-0.9)}))
     page.engine.min_confidence = 0.8
     found = words(shown(Browser(page).ask("Mara Velin lived in Tarn .", "claim")))
     assert "Not enough evidence" in found and UNLEARNED not in found
@@ -275,8 +273,8 @@ def test_a_verdict_that_is_not_sure_enough_says_so(tmp_path, index):
 
 
 @pytest.mark.parametrize(("threshold", "label"), [(-0.9, "Supported"), (-0.8, "Not enough evidence")])
-def test_table_fusion_has_its_threshold_and_the_likeliest_table_first(tmp_path, index, threshold, label):
-    page = open_page(tmp_path, index, Models({TABLE_VERIFIER: LastIsSure(threshold)}))
+def test_table_fusion_has_its_threshold_and_the_likeliest_table_first(opened, threshold, label):
+    page = opened(made=Models({TABLE_VERIFIER: LastIsSure(threshold)}))
     browser = Browser(page)
     found = words(shown(browser.ask("Mara Velin lived in Tarn .", "claim")))
     units = last_answers(page.store, 1)[0].result["verdicts"][0]["evidence"]
@@ -287,7 +285,6 @@ def test_table_fusion_has_its_threshold_and_the_likeliest_table_first(tmp_path, 
     # It is not trained from here, and that is not offered.
     training = words(shown(browser.get("/training")))
     assert "a model of table fusion, which lisax train trains" in training and "Train from feedback" not in training
-    page.close()
 
 
 def test_where_nothing_was_found_nothing_is_said_and_nothing_learned(browser, page):
@@ -297,7 +294,7 @@ def test_where_nothing_was_found_nothing_is_said_and_nothing_learned(browser, pa
     assert seen == [("NOT ENOUGH INFO", [0.0, 0.0, 1.0])] * 2
     for source in ("text", "tables"):
         browser.fill(f"{address}/feedback", say="verdict", source=source, label="NOT ENOUGH INFO")
-    browser.fill("/corpora", name="odd", files=[("files", ("odd.csv", b"a,b\n1,\n"))])
+    browser.load("odd", ("odd.csv", b"a,b\n1,\n"))
     address = browser.ask("a 1", corpus=list(page.library)[-1].id).url.path
     browser.fill(f"{address}/feedback", say="cell right", table="odd.csv", row="1", column="2")
     gathered = export.gather(page.store.feedback(), page.library, page.engine)
@@ -336,7 +333,7 @@ def test_what_cannot_be_asked(browser, fields, complaint):
 
 
 def test_a_claim_goes_to_the_only_corpus_that_it_can_be_asked_of(browser, page, monkeypatch):
-    browser.fill("/corpora", name="Sums", files=[("files", ("sums.csv", b"year,sum\n1990,12\n"))])
+    browser.load("Sums", SUMS)
     sums = list(page.library)[-1]
     monkeypatch.setattr(page.engine, "kinds", lambda corpus: ("question",) if corpus == sums else ("question", "claim"))
     browser.ask("Mara Velin lived in Tarn .", "claim", sums.id)
@@ -349,7 +346,7 @@ def test_hostile_questions_cells_titles_and_file_names_stay_text(browser, page, 
     shown(browser.ask(bad))
     shown(browser.get("/"))
     sheet = f'"{bad.replace(chr(34), chr(34) * 2)}",b\n"{bad.replace(chr(34), chr(34) * 2)}",2\n'.encode()
-    response = browser.fill("/corpora", name=bad, files=[("files", (f"../../{bad}.csv", sheet))])
+    response = browser.load(bad, (f"../../{bad}.csv", sheet))
     assert response.status_code == 200, words(shown(response))[-300:]
     assert page.library.folder == tmp_path / "state" / "corpora"
     assert " ".join(bad.split())[:20] in words(shown(response))
@@ -362,8 +359,8 @@ def test_hostile_questions_cells_titles_and_file_names_stay_text(browser, page, 
     shown(browser.get("/feedback"))
 
 
-def test_beyond_the_queue_people_are_told_to_come_back(tmp_path, index, made):
-    page = open_page(tmp_path, index, made, Limits(waiting=1, answer_seconds=0.2))
+def test_beyond_the_queue_people_are_told_to_come_back(opened):
+    page = opened(limits=Limits(waiting=1, answer_seconds=0.2))
     browser, going_on = Browser(page), threading.Event()
     first = page.worker.submit(going_on.wait)
     while not first.running():
@@ -375,7 +372,6 @@ def test_beyond_the_queue_people_are_told_to_come_back(tmp_path, index, made):
     assert refused.status_code == 503 and "too many people" in words(shown(refused))
     going_on.set()
     first.result(10)
-    page.close()
 
 
 def test_what_is_opened_meanwhile_does_not_break_forgetting(page):

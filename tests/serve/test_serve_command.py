@@ -1,6 +1,5 @@
 """`lisax serve` and `lisax feedback export` from a shell: complaints before anything is served, a token, patience."""
 
-import asyncio
 import json
 import os
 import re
@@ -16,11 +15,10 @@ from types import SimpleNamespace
 import pytest
 import uvicorn
 from small_models import label_bundle
-from small_page import build_index
+from small_page import build_index, served
 
 from lisax.cli import main
 from lisax.serve import start as command
-from lisax.serve.connections import patient
 from lisax.serve.limits import Limits
 from lisax.serve.store import Store
 
@@ -81,31 +79,13 @@ def test_who_falls_silent_after_an_answer_is_let_go(first, later):
         await send({"type": "http.response.start", "status": 401, "headers": [(b"content-length", b"0")]})
         await send({"type": "http.response.body", "body": b""})
 
-    async def run():
-        limits = Limits(head_seconds=0.2, body_seconds=0.2)
-        config = uvicorn.Config(
-            application,
-            port=0,
-            lifespan="off",
-            http=patient(limits),
-            log_level="critical",
-            timeout_keep_alive=60,
-            timeout_graceful_shutdown=1,
-        )
-        server = uvicorn.Server(config)
-        task = asyncio.create_task(server.serve())
-        while not server.started:
-            await asyncio.sleep(0.01)
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.servers[0].sockets[0].getsockname()[1])
-        writer.write(first)
-        assert b"401" in await reader.readuntil(b"\r\n\r\n")
-        writer.write(later)
-        await asyncio.wait_for(reader.read(), 5)  # to its end
-        writer.close()
-        server.should_exit = True
-        await task
-
-    asyncio.run(run())
+    with served(application, Limits(head_seconds=0.2, body_seconds=0.2)) as port:
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as client:
+            client.sendall(first)
+            assert b"401" in client.recv(1 << 16)
+            client.sendall(later)
+            while client.recv(1 << 16):  # to its end
+                pass
 
 
 @pytest.fixture
@@ -206,12 +186,6 @@ def test_claims_are_computed_together_where_that_saves_time(monkeypatch):
         with monkeypatch.context() as patch:
             patch.setitem(sys.modules, "jax", sys) if jax else patch.delitem(sys.modules, "jax", raising=False)
             assert command.together(limits) == size
-
-
-def test_the_secret_is_kept_and_for_its_owner_alone(tmp_path):
-    secret = command._secret(tmp_path)
-    assert command._secret(tmp_path) == secret and len(secret) == 32
-    assert (tmp_path / "secret").stat().st_mode & 0o777 == 0o600
 
 
 def test_what_people_say_is_for_the_owner_alone(tmp_path):

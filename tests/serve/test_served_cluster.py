@@ -3,14 +3,12 @@
 import dataclasses
 
 import pytest
-from fastapi.testclient import TestClient
-from small_page import Browser, open_page, shown, words
+from small_page import Browser, caller, shown, words
 
 from lisax.records import Document, Sentence, Table
 from lisax.retrieval import cluster_client, elastic
 from lisax.retrieval.cluster import fill_cluster
 from lisax.serve import following
-from lisax.serve.app import create
 from lisax.serve.following import Renewal, later
 from lisax.serve.library import Library
 from lisax.serve.limits import Limits
@@ -54,11 +52,10 @@ def fill(server, what, of="documents", at=AT):
 
 
 @pytest.fixture
-def page(tmp_path, server, index, made):
-    page = open_page(tmp_path / "state", AT, made, Limits(changes_burst=1000, requests_burst=10_000))
+def page(server, opened):
+    page = opened(AT)
     page.library.opening = page.engine.open
-    yield page
-    page.close()
+    return page
 
 
 def ask(client, index="towns", **more):
@@ -71,7 +68,7 @@ def texts(answer):
 
 
 def test_claims_and_searches_are_answered_from_the_cluster(page):
-    client, browser = TestClient(create(page), base_url="http://localhost"), Browser(page)
+    client, browser = caller(page), Browser(page)
     assert texts(ask(client))[0] == "Town7 is a village."
     checked = client.post("/v1/check", json={"claim": "Town7 is a village.", "index": "towns"}).json()
     assert checked["evidence"][0]["text"] == "Town7 is a village."
@@ -85,10 +82,10 @@ def test_claims_and_searches_are_answered_from_the_cluster(page):
     assert client.get("/readyz").json()["indexes"] == [given["version"]]
 
 
-def test_text_and_whole_tables_are_served_from_one_address(tmp_path, server, made, monkeypatch):
+def test_text_and_whole_tables_are_served_from_one_address(tmp_path, server, opened, monkeypatch):
     fill(server, "city", "whole", at="http://host:9200/mixed")
-    page = open_page(tmp_path / "state", "http://host:9200/mixed", made)
-    client, browser = TestClient(create(page), base_url="http://localhost"), Browser(page)
+    page = opened("http://host:9200/mixed")
+    client, browser = caller(page), Browser(page)
     assert texts(ask(client, "mixed"))[0] == "Town7 is a city."
     assert "40 pages, 1 table" in words(shown(browser.get("/")))
     found = browser.ask("Town7 is a city.", "claim", "mixed")
@@ -99,12 +96,11 @@ def test_text_and_whole_tables_are_served_from_one_address(tmp_path, server, mad
     monkeypatch.setenv("LISAX_CACHE", str(tmp_path / "cache"))
     page.engine.open(corpus)
     assert page.engine.table_index(corpus).search("Yarrowhaven is a port.", 1)[0].unit == "ports"
-    page.close()
 
 
 def test_while_the_cluster_is_away_a_request_gets_503_and_others_are_answered(tmp_path, server, page, index):
     page.library._corpora |= {one.id: one for one in Library([index], tmp_path / "other" / "corpora", Limits())}
-    client, browser = TestClient(create(page), base_url="http://localhost"), Browser(page)
+    client, browser = caller(page), Browser(page)
     renewal = Renewal(page.library, later(page.engine.forget, 0.5))
     before = texts(ask(client))
     server.is_away = True
@@ -131,7 +127,7 @@ def test_while_the_cluster_is_away_a_request_gets_503_and_others_are_answered(tm
 
 
 def test_a_replaced_index_is_opened_while_it_is_served(server, page):
-    client = TestClient(create(page), base_url="http://localhost")
+    client = caller(page)
     renewal = Renewal(page.library, later(page.engine.forget, 0.5))
     (old,) = client.get("/readyz").json()["indexes"]
     assert texts(ask(client))[0] == "Town7 is a village."
@@ -142,17 +138,14 @@ def test_a_replaced_index_is_opened_while_it_is_served(server, page):
     assert texts(ask(client))[0] == "Town7 is a city." and client.get("/readyz").json()["indexes"] != [old]
 
 
-def test_an_index_keeps_its_id_at_another_address(tmp_path, server, made):
-    first = open_page(tmp_path / "state", AT, made)
-    moved = open_page(tmp_path / "state", "http://other:9200/towns", made)
+def test_an_index_keeps_its_id_at_another_address(server, opened):
+    first, moved = opened(AT), opened("http://other:9200/towns")
     fill(server, "port", at="http://host:9200/ports")
-    third = open_page(tmp_path / "state", "http://host:9200/ports", made)
+    third = opened("http://host:9200/ports")
     assert [one.id for page in (first, moved, third) for one in page.library] == ["towns", "towns", "ports"]
-    for page in (first, moved, third):
-        page.close()
 
 
-def test_a_cluster_that_is_away_at_the_start_is_an_error(tmp_path, server, made):
+def test_a_cluster_that_is_away_at_the_start_is_an_error(server, opened):
     server.is_away = True
     with pytest.raises(cluster_client.Unreachable, match="the cluster's index 'towns'"):
-        open_page(tmp_path / "state", AT, made)
+        opened(AT)

@@ -6,28 +6,29 @@ import shutil
 from pathlib import Path
 
 import pytest
-from small_page import Browser, open_page, shown, words
+from small_page import Browser, shown, words
 
 from lisax import Index, shipped
 from lisax.errors import LisaxError
 from lisax.files.writing import write_json
 from lisax.serve import start, training
-from lisax.serve.cards import about
+from lisax.serve.contents import about
 from lisax.serve.models import LABELLER, RANKER, Models
 from lisax.weights.pretrained import MODELS
 
+needs_minilm = pytest.mark.skipif(not MODELS["minilm"].is_there, reason="MiniLM is not here: lisax models get minilm")
+LAKES = {"id": "lakes", "title": "Lakes", "header": ["lake", "depth"], "rows": [["Mira", "40 m"], ["Ode", "9 m"]]}
 PAGES = [{"title": "Mara Velin", "text": "Mara Velin is a painter. She was born in Tarn in 1951."}]
 
 
-@pytest.mark.skipif(not MODELS["minilm"].is_there, reason="needs MiniLM's weights: lisax models get minilm")
-def test_it_checks_claims_with_the_shipped_models(tmp_path):
+@needs_minilm
+def test_it_checks_claims_with_the_shipped_models(tmp_path, opened):
     index = tmp_path / "index"
     Index.build(PAGES, index)
     models = Models.open(())
     assert RANKER in models and LABELLER in models
     assert not training.why_not(models[RANKER]) and not training.why_not(models[LABELLER])
-    page = open_page(tmp_path, index, models)
-    browser = Browser(page)
+    browser = Browser(opened(index, models))
     measured = (
         r"this sure on FEVER&#39;s claims, about pages of Wikipedia, about \d\d were right. On other .* 9 were right"
     )
@@ -45,8 +46,8 @@ def test_it_checks_claims_with_the_shipped_models(tmp_path):
     assert "ranker (0 claims" in trained and "labeller (0 claims" in trained
 
 
-@pytest.mark.skipif(not MODELS["minilm"].is_there, reason="needs MiniLM's weights: lisax models get minilm")
-def test_documents_that_disagree_are_shown_side_by_side_and_a_retraction_decides(tmp_path):
+@needs_minilm
+def test_documents_that_disagree_are_shown_side_by_side_and_a_retraction_decides(tmp_path, opened):
     heights = [
         {"title": f"Guide, {date}", "text": f"The tower is {height} metres high."}
         for date, height in (("May 2019", 40), ("June 2021", 60))
@@ -56,8 +57,7 @@ def test_documents_that_disagree_are_shown_side_by_side_and_a_retraction_decides
         for date, still in (("10 October 2015", ""), ("12 December 2019", "no longer "))
     ]
     Index.build(heights + reports, tmp_path / "index")
-    page = open_page(tmp_path, tmp_path / "index", Models.open(()))
-    browser, claim = Browser(page), "The tower is 40 metres high."
+    browser, claim = Browser(opened(tmp_path / "index", Models.open(()))), "The tower is 40 metres high."
     found = words(shown(browser.ask(claim, "claim")))
     assert "Documents disagree" in found and "The model leans to: Supported" in found
     newer, older = found.index("Refuted by newer document"), found.index("Supported by document")
@@ -73,41 +73,34 @@ def test_documents_that_disagree_are_shown_side_by_side_and_a_retraction_decides
     (saved,) = browser.get(re.search(r"/answers/[^/]+/verdict.json", answer.text)[0]).json()["verdicts"]
     assert saved["disagreement"][0]["documents"][0]["date"] == "2019-12-12"
     assert "documents disagree" in browser.get(re.search(r"/answers/[^/]+/verdict.md", answer.text)[0]).text
-    page.close()
 
 
-@pytest.mark.skipif(not MODELS["minilm"].is_there, reason="needs MiniLM's weights: lisax models get minilm")
+@needs_minilm
 def test_an_encoder_that_ranks_is_not_trained_there():
     models = Models.open((Path("minilm"), shipped.labeller()))
     assert "as it was published" in training.why_not(models[RANKER])
     (ranker, _) = about(models)
-    assert ranker.short.startswith("As published: all-MiniLM-L6-v2")
+    assert ranker["short"].startswith("As published: all-MiniLM-L6-v2")
 
 
-@pytest.mark.skipif(not MODELS["minilm"].is_there, reason="needs MiniLM's weights: lisax models get minilm")
-def test_it_answers_questions_over_tables_that_have_vectors_and_says_what_others_lack(tmp_path):
-    lakes = [{"id": "lakes", "title": "Lakes", "header": ["lake", "depth"], "rows": [["Mira", "40 m"], ["Ode", "9 m"]]}]
-    Index.build(lakes, tmp_path / "with", kind="tables", vectors="minilm")
-    Index.build(lakes, tmp_path / "without", kind="tables")
-    page = open_page(tmp_path, tmp_path / "with", Models.open(()))
-    browser = Browser(page)
+@needs_minilm
+def test_it_answers_questions_over_tables_that_have_vectors_and_says_what_others_lack(tmp_path, opened):
+    Index.build([LAKES], tmp_path / "with", kind="tables", vectors="minilm")
+    Index.build([LAKES], tmp_path / "without", kind="tables")
+    browser = Browser(opened(tmp_path / "with", Models.open(())))
     assert "best cell: </span>40 m<" in browser.ask("What is the depth of Mira?", corpus="with").text
     # Its likeliest cell is the one that it names.
     assert "best cell: </span>40 m<" in browser.ask("What is Mira?", corpus="with").text
-    page.close()
-    page = open_page(tmp_path / "other", tmp_path / "without", Models.open(()))
+    page = opened(tmp_path / "without", Models.open(()))
     (corpus,) = page.library
     assert page.engine.kinds(corpus) == ("search",)
     assert "lisax index vectors" in words(shown(Browser(page).get("/")))
-    page.close()
 
 
-@pytest.mark.skipif(not MODELS["minilm"].is_there, reason="needs MiniLM's weights: lisax models get minilm")
-def test_it_answers_questions_from_text_and_tables_and_counts_what_it_searched(tmp_path):
-    lakes = {"id": "lakes", "title": "Lakes", "header": ["lake", "depth"], "rows": [["Mira", "40 m"], ["Ode", "9 m"]]}
-    Index.build([*PAGES, lakes], tmp_path / "index", vectors="minilm")
-    page = open_page(tmp_path, tmp_path / "index", Models.open(()))
-    browser = Browser(page)
+@needs_minilm
+def test_it_answers_questions_from_text_and_tables_and_counts_what_it_searched(tmp_path, opened):
+    Index.build([*PAGES, LAKES], tmp_path / "index", vectors="minilm")
+    browser = Browser(opened(tmp_path / "index", Models.open(())))
     answer = browser.ask("When was Mara Velin born?")
     assert "She was born in Tarn in <mark>1951</mark>." in answer.text
     assert "Searched 1 page and 1 table, " in words(shown(answer))
@@ -115,17 +108,14 @@ def test_it_answers_questions_from_text_and_tables_and_counts_what_it_searched(t
     assert "No answer here" in nothing and "Nothing is likely enough" in nothing
     result = browser.post("/v1/ask", json={"question": "What is the depth of Mira?", "answers": 1}).json()
     assert result["searched"] == {"pages": 1, "tables": 1} and "40 m" in result["answers"][0]["answer"]
-    page.close()
 
 
-@pytest.mark.skipif(not MODELS["minilm"].is_there, reason="needs MiniLM's weights: lisax models get minilm")
-def test_facts_that_were_read_with_a_table_are_shown(tmp_path):
-    lakes = [{"id": "lakes", "title": "Lakes", "header": ["lake", "depth"], "rows": [["Mira", "40 m"], ["Ode", "9 m"]]}]
-    Index.build(lakes, tmp_path / "index", kind="cells")
-    page = open_page(tmp_path, tmp_path / "index", Models.open(()))
+@needs_minilm
+def test_facts_that_were_read_with_a_table_are_shown(tmp_path, opened):
+    Index.build([LAKES], tmp_path / "index", kind="cells")
+    page = opened(tmp_path / "index", Models.open(()))
     answer = words(shown(Browser(page).ask("Mira has 31 m more depth than Ode.", "claim")))
     assert "Computed: depth of Mira is 31 m more than that of Ode" in answer
-    page.close()
 
 
 def test_without_the_encoder_it_searches_and_says_why(tmp_path, monkeypatch):
@@ -147,8 +137,8 @@ def test_without_the_encoder_it_searches_and_says_why(tmp_path, monkeypatch):
         start.open_page(asked_for, None)
 
 
-@pytest.mark.skipif(not MODELS["minilm"].is_there, reason="needs MiniLM's weights: lisax models get minilm")
-def test_a_tier_is_chosen_on_the_page_and_in_the_api(tmp_path, monkeypatch):
+@needs_minilm
+def test_a_tier_is_chosen_on_the_page_and_in_the_api(tmp_path, opened, monkeypatch):
     bundles = {}
     for reads in ("sentences", "tables"):
         bundles[reads, "light"], less_sure = shipped.labeller(reads), tmp_path / reads
@@ -159,7 +149,7 @@ def test_a_tier_is_chosen_on_the_page_and_in_the_api(tmp_path, monkeypatch):
     monkeypatch.setattr(shipped, "labeller", lambda reads="sentences", tier="light": bundles[reads, tier])
     Index.build(PAGES, tmp_path / "index")
     claim = "Mara Velin was born in Tarn."
-    page = open_page(tmp_path, tmp_path / "index", Models.open(()))
+    page = opened(tmp_path / "index", Models.open(()))
     browser = Browser(page)
     assert page.engine.models.tiers == ("light", "accurate")
     assert "Read by the light model the accurate model" in words(shown(browser.get("/")))
@@ -183,15 +173,13 @@ def test_a_tier_is_chosen_on_the_page_and_in_the_api(tmp_path, monkeypatch):
         assert rows[0] == rows[1] and max(rows[0].values()) > max(rows[2].values()) + 0.1
     assert browser.fill("/ask", text=claim, kind="claim", corpus="index", tier="big").status_code == 400
     assert browser.post("/v1/check", json={"claim": claim, "tier": "big"}).status_code == 422
-    page.close()
     models = Models.open((), "accurate")
     assert models.tiers == ("accurate", "light") and models.labeller().calibration.temperature == 9
     assert models.labeller("light").calibration.temperature < 3
     # A labeller that was named, or trained on the page, is the only one.
-    page = open_page(tmp_path / "named", tmp_path / "index", Models.open((bundles["sentences", "accurate"],)))
+    page = opened(tmp_path / "index", Models.open((bundles["sentences", "accurate"],)))
     assert page.engine.models.tiers == () and "Read by" not in words(shown(Browser(page).get("/")))
     # A page that was opened before has the choice still.
     assert Browser(page).fill("/ask", text=claim, kind="claim", corpus="index", tier="light").status_code == 200
     refused = Browser(page).post("/v1/check", json={"claim": claim, "tier": "accurate"})
     assert refused.status_code == 404 and "no labeller of this tier is loaded" in refused.text
-    page.close()

@@ -6,36 +6,18 @@ import re
 import time
 
 import pytest
-from fastapi.testclient import TestClient
-from small_page import Browser, open_page, shown, words
+from small_page import Browser, caller, shown, words
 
 from lisax.errors import LisaxError
 from lisax.serve import export, start
-from lisax.serve.app import create
 from lisax.serve.following import Renewal
 from lisax.serve.guard import Rules
 from lisax.serve.library import CARD
-from lisax.serve.limits import Limits
 from lisax.serve.visitors import Seen
 
-LIMITS = Limits(changes_burst=1000, requests_burst=10_000)
 TARN = {"files": ("tarn.txt", b"Tarn is a town of 900 people. It lies on the Orm.")}
 SECRET = "The Bluebird Ledger"
 GIVEN = "index"
-
-
-@pytest.fixture
-def opened(tmp_path, index, made):
-    """`opened(…)`: a page; each has the same state folder."""
-    pages = []
-
-    def opened(**options):
-        pages.append(open_page(tmp_path / "state", index, made, LIMITS, **options))
-        return pages[-1]
-
-    yield opened
-    for page in pages:
-        page.close()
 
 
 def upload(browser, name=SECRET, seen_by="session", **more):
@@ -46,10 +28,6 @@ def upload(browser, name=SECRET, seen_by="session", **more):
 
 def bearer(token):
     return {"authorization": f"Bearer {token}"}
-
-
-def client(page, **more):
-    return TestClient(create(page), base_url="http://localhost", **more)
 
 
 def shape(answer):
@@ -157,15 +135,6 @@ def test_a_form_names_who_will_see_it(opened):
     assert listed["expires"] > time.strftime("%Y-%m-%d")
 
 
-def test_uploads_of_an_earlier_version_are_for_everyone(opened):
-    page = opened()
-    corpus = upload(Browser(page), "Towns", "everyone")
-    card = page.library.folder / corpus / CARD
-    card.write_text(json.dumps({name: json.loads(card.read_text())[name] for name in ("name", "notes", "digest")}))
-    other = Browser(opened())
-    assert "Towns" in other.get("/corpora").text and other.fill(f"/corpora/{corpus}/remove").status_code == 403
-
-
 # --- Tokens ----------------------------------------------------------------------------------------
 
 
@@ -181,7 +150,7 @@ def test_an_upload_that_is_private_to_a_token_is_for_all_who_have_it(opened):
     assert "everyone with your token" in one.get("/corpora").text
     corpus = upload(one, seen_by="token")
     assert SECRET in same.get("/corpora").text and SECRET not in other.get("/corpora").text
-    calls = client(page)
+    calls = caller(page)
     names = [
         {row["id"] for row in calls.get("/v1/indexes", headers=bearer(token)).json()["indexes"]}
         for token in (FIRST, SECOND)
@@ -197,7 +166,7 @@ def test_an_upload_that_is_private_to_a_token_is_for_all_who_have_it(opened):
 
 def test_calls_load_and_remove(opened):
     page = opened(origins=frozenset({"*"}), **TOKENS)
-    calls = client(page)
+    calls = caller(page)
 
     def load(token, **fields):
         return calls.post("/v1/indexes", data={"name": SECRET, **fields}, files=TARN, headers=bearer(token))
@@ -219,12 +188,12 @@ def test_calls_load_and_remove(opened):
     elsewhere = {"origin": "https://app.example"} | bearer(FIRST)  # may ask, and loads nothing
     assert calls.post("/v1/rank", json={"claim": "Tarn"}, headers=elsewhere).status_code == 200
     assert calls.post("/v1/indexes", data={"name": "x"}, files=TARN, headers=elsewhere).status_code == 403
-    large = {"files": ("large.txt", b"a " * (LIMITS.upload_bytes // 2))}
+    large = {"files": ("large.txt", b"a " * (page.limits.upload_bytes // 2))}
     assert calls.post("/v1/indexes", data={"name": "x"}, files=large, headers=bearer(FIRST)).status_code == 413
 
 
 def test_a_call_without_a_token_and_a_cookie_loads_only_for_everyone(opened):
-    calls = client(opened())
+    calls = caller(opened())
     made = calls.post(
         "/v1/indexes",
         data={"name": "Towns"},
@@ -243,7 +212,7 @@ def test_a_call_without_a_token_and_a_cookie_loads_only_for_everyone(opened):
 @pytest.mark.parametrize("rules", [{}, TOKENS])
 def test_the_operators_token_removes_public_uploads_and_sees_no_private_ones(opened, rules):
     page = opened(operator=OPERATOR, **rules)
-    own, operator, calls = Browser(page), Browser(page), client(page)
+    own, operator, calls = Browser(page), Browser(page), caller(page)
     own.get(f"/?token={FIRST}")
     public, private = upload(own, "Towns", "everyone"), upload(own)
     assert operator.get(f"/?token={OPERATOR}").status_code == 200

@@ -3,19 +3,9 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
-
 from lisax.serve.worker import Worker
 
 QUESTION = "What is the city of Mara Velin?"
-
-
-def test_a_worker_goes_on_after_an_error():
-    worker = Worker("test", 2)
-    with pytest.raises(ZeroDivisionError):
-        worker.submit(lambda: 1 / 0).result(10)
-    assert worker.submit(lambda: 1).result(10) == 1
-    worker.close()
 
 
 def test_people_come_before_what_is_done_when_idle():
