@@ -19,7 +19,7 @@ from pathlib import Path
 
 from lisax.corpora import archives
 from lisax.corpora.dataset import SPLITS, StructureDataset
-from lisax.corpora.reading import Watch, read_json, told
+from lisax.corpora.reading import Watch, read_json
 from lisax.errors import DataError
 from lisax.files.reading import DEEPEST_NESTING
 from lisax.records import DataText, check_id
@@ -39,16 +39,12 @@ class Dart(StructureDataset):
 
     def __init__(self, folder: Path):
         super().__init__(folder)
-        self.text_files = dart_files(folder)
+        self.data_text_files = dart_files(folder)
 
-    @property
-    def data_text_splits(self):
-        return tuple(self.text_files)
-
-    def data_texts(self, split, watch=None):
-        path = self.text_files[split]
+    def _data_texts(self, split, watch):
+        path = self.data_text_files[split]
         read = read_dart_json if path.suffix == ".json" else read_dart_xml
-        return told(lambda w: read(path, split, w), watch)
+        return read(path, split, watch)
 
 
 class WebNlg(StructureDataset):
@@ -56,14 +52,10 @@ class WebNlg(StructureDataset):
 
     def __init__(self, folder: Path):
         super().__init__(folder)
-        self.files_of = webnlg_files(folder)
+        self.data_text_files = webnlg_files(folder)
 
-    @property
-    def data_text_splits(self):
-        return tuple(split for split in SPLITS if split in self.files_of)
-
-    def data_texts(self, split, watch=None):
-        return told(lambda w: read_webnlg(self.files_of[split], split, w), watch)
+    def _data_texts(self, split, watch):
+        return read_webnlg(self.data_text_files[split], split, watch)
 
 
 def dart_files(folder: Path) -> dict[str, Path]:
@@ -79,7 +71,7 @@ def webnlg_files(folder: Path) -> dict[str, list[Path]]:
     """Split -> the archive, or its XML files by path; a file's split is the name of the folder that contains it."""
     if packed := sorted(folder.glob("webnlg*.tar.gz")):
         names = {_split_of(name) for name, _ in archives.read_folder(packed[0], ".xml")}
-        return dict.fromkeys(names & set(SPLITS), packed[:1])
+        return {split: packed[:1] for split in SPLITS if split in names}
     files: dict[str, list[Path]] = {}
     for path in sorted(folder.glob("**/*triples/*.xml")):
         files.setdefault(_split_of(path.relative_to(folder)), []).append(path)

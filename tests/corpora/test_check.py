@@ -1,7 +1,6 @@
 """`lisax data check` collects every problem of a dataset with its place."""
 
 import re
-from pathlib import Path
 
 import pytest
 from dataset_files import lines
@@ -9,8 +8,6 @@ from dataset_files import lines
 from lisax.corpora.check import check
 from lisax.corpora.reading import Watch
 from lisax.errors import DataError
-
-REAL = Path(__file__).parents[3] / "shared/data"
 
 
 def claim(claim_id, *evidence, label="SUPPORTS"):
