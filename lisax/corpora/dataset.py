@@ -165,8 +165,8 @@ class TableDataset(Dataset):
     def table_claim_splits(self):
         return self.splits
 
-    def _table_claims(self, split, watch):
-        return self._claims(split, watch)
+    def table_claims(self, split, watch=None):
+        return self.claims(split, watch)
 
 
 class StructureDataset(Dataset):

@@ -20,8 +20,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from lisax.corpora import files
 from lisax.corpora.dataset import Dataset, in_order
+from lisax.corpora.files import FileFolder, has_files
 from lisax.corpora.reading import LABEL_NAMES, Record, Row, Watch, parse_rows, read_records, told, unique_documents
 from lisax.files.reading import read_lines
 from lisax.files.writing import write_json_lines
@@ -37,7 +37,7 @@ class Plain(Dataset):
         self.table_claim_files = _by_split(folder, "table_claims")
         self.has_own_table_claims = bool(self.table_claim_files)
         self.has_pages = (folder / "pages.jsonl").is_file()
-        self.has_table_files = not (folder / "tables.jsonl").is_file() and files.has_files(folder / "tables")
+        self.has_table_files = not (folder / "tables.jsonl").is_file() and has_files(folder / "tables")
         if not self.has_pages and (self.has_table_files or (folder / "tables.jsonl").is_file()):
             self.table_claim_files = self.table_claim_files or self.files
 
@@ -64,7 +64,7 @@ class Plain(Dataset):
 
     def _tables(self, watch):
         if self.has_table_files:
-            return files.read_tables(self.folder / "tables", watch)
+            return FileFolder(self.folder / "tables")._tables(watch)
         return self._if_there("tables.jsonl", parse_table, watch)
 
     def _graphs(self, watch):

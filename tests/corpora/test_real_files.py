@@ -22,7 +22,7 @@ COUNTS = {
 pytestmark = pytest.mark.skipif(not REAL.is_dir(), reason="needs ../shared/data")
 
 
-@pytest.mark.parametrize("name", COUNTS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "wtq")) for name in COUNTS])
 def test_they_are_sound(name):
     summary = check(REAL / name)
     assert summary.sound and summary.counts.items() >= COUNTS[name].items()

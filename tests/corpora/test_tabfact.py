@@ -4,6 +4,7 @@ import json
 import logging
 from pathlib import Path
 
+import dataset_files
 import pytest
 from dataset_files import packed
 
@@ -21,8 +22,7 @@ TABLES = {
 
 
 def put(path: Path, value) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(value if isinstance(value, str) else json.dumps(value), "utf-8")
+    dataset_files.put(path.parent, {path.name: value if isinstance(value, str) else json.dumps(value)})
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_claims_as_written(official):
 def test_subsets_of_the_test_tables(official):
     dataset = open_folder(official)
     assert dataset.subsets == ("small_test", "simple_test", "complex_test")
-    assert {name: [c.text for c in dataset.claims(name)] for name in dataset.subsets} == {
+    assert {name: [c.text for c in dataset.table_claims(name)] for name in dataset.subsets} == {
         "small_test": ["x be 1"],
         "simple_test": ["x be 1"],
         "complex_test": ["no row"],
