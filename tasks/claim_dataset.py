@@ -210,7 +210,7 @@ class ClaimDataset:
         if self.folder is not None:
             return open_folder(self.folder).tables()
         path = Path(self.tables)
-        return files.read_tables(path) if path.is_dir() else plain.read_tables(path)
+        return files.FileFolder(path).tables() if path.is_dir() else plain.read_tables(path)
 
     def fingerprint(self) -> str:
         """Changes when a file it reads or a setting that shapes the examples does."""

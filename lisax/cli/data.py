@@ -37,10 +37,10 @@ def get(
 
     lisax data get fever
     """
-    from lisax.corpora import catalogue, fetch
+    from lisax.corpora import catalogue, download
 
     entry = catalogue.find(name)
-    lines = fetch.fetch(entry, out or Path("data", entry.name), progress=_progress if sys.stderr.isatty() else None)
+    lines = download.fetch(entry, out or Path("data", entry.name), progress=_progress if sys.stderr.isatty() else None)
     for line in lines:
         print(line, flush=True)
 

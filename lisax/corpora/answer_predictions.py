@@ -24,7 +24,7 @@ class RankedAnswers(NamedTuple):
 
 
 def read_predictions(path: str | os.PathLike, watch: Watch | None = None) -> Iterator[RankedAnswers]:
-    return told(lambda w: read_records(path, parse_prediction, w, unique=lambda row: row.question_id), watch)
+    return told(lambda w: read_records(path, parse_prediction, w, unique="question_id"), watch)
 
 
 def parse_prediction(row: Row) -> RankedAnswers:

@@ -6,19 +6,33 @@ each relevant document (score above 0) is an evidence set of its own. A split ha
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
-from lisax.corpora.reading import Row, Watch, read_records, told, unique_documents
+from lisax.corpora.dataset import Dataset, in_order
+from lisax.corpora.reading import Row, Watch, read_records
 from lisax.errors import DataError
 from lisax.files.reading import read_lines
 from lisax.records import Claim, Document, Sentence, check_id, sentence_id
 from lisax.text import titles
 
 
-def read_corpus(path, watch: Watch | None = None) -> Iterator[Document]:
-    """Yields documents; duplicate ids are reported at the end."""
-    return told(lambda w: unique_documents(lambda v: read_records(path, parse_document, v), w), watch)
+class Beir(Dataset):
+    layout = "beir"
+
+    def __init__(self, folder: Path):
+        super().__init__(folder, in_order({path.stem: path for path in (folder / "qrels").glob("*.tsv")}))
+
+    def _claims(self, split, watch):
+        return read_claims(self.files[split], watch)
+
+    def _documents(self, watch):
+        return read_records(self.folder / "corpus.jsonl", parse_document, watch)
+
+
+def is_beir(folder: Path) -> bool:
+    return (folder / "corpus.jsonl").is_file() and (folder / "queries.jsonl").is_file()
 
 
 def parse_document(row: Row) -> Document:
@@ -27,11 +41,6 @@ def parse_document(row: Row) -> Document:
     return Document(
         document, titles.one_line(row.get("title", str, "")), (Sentence(document, 0, text),), original_id=str(original)
     )
-
-
-def read_queries(path, watch: Watch | None = None) -> Iterator[Claim]:
-    """All queries, without judgements."""
-    return told(lambda w: read_records(path, parse_query, w, unique=lambda query: query.id), watch)
 
 
 def parse_query(row: Row) -> Claim:
@@ -78,22 +87,17 @@ def read_qrels(path) -> dict[str, dict[str, int]]:
     return qrels
 
 
-def read_claims(folder, split: str, watch: Watch | None = None) -> Iterator[Claim]:
+def read_claims(path: Path, watch: Watch) -> Iterator[Claim]:
     """The queries that `qrels/{split}.tsv` judges. A judged query that is missing in queries.jsonl is a problem."""
-
-    def stream(w: Watch) -> Iterator[Claim]:
-        path = Path(folder) / "qrels" / f"{split}.tsv"
-        try:
-            qrels = read_qrels(path)
-        except DataError as error:
-            w.problem(error)
-            return
-        for query in read_queries(Path(folder) / "queries.jsonl", w):
-            judged = qrels.pop(query.id, None)
-            if judged is not None:
-                sets = tuple((sentence_id(document, 0),) for document, score in judged.items() if score > 0)
-                yield Claim(query.id, query.text, None, sets, original_id=query.original_id)
-        for query_id in qrels:
-            w.problem(DataError(f"query {query_id!r} is not in queries.jsonl", path=path, field="query-id"))
-
-    return told(stream, watch)
+    try:
+        qrels = read_qrels(path)
+    except DataError as error:
+        watch.problem(error)
+        return
+    for query in read_records(path.parent.parent / "queries.jsonl", parse_query, watch, unique="id"):
+        judged = qrels.pop(query.id, None)
+        if judged is not None:
+            sets = tuple((sentence_id(document, 0),) for document, score in judged.items() if score > 0)
+            yield dataclasses.replace(query, evidence_sets=sets)
+    for query_id in qrels:
+        watch.problem(DataError(f"query {query_id!r} is not in queries.jsonl", path=path, field="query-id"))

@@ -10,15 +10,15 @@ mixtures and unproven claims of PUBHEALTH. The owner's label is in `Claim.kind`.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 from lisax.corpora.dataset import SPLITS, Dataset
 from lisax.corpora.reading import (
     LABEL_NAMES,
+    Record,
     Row,
     Watch,
     json_rows,
@@ -28,16 +28,12 @@ from lisax.corpora.reading import (
     read_entries,
     read_json,
     read_records,
-    told,
-    unique_documents,
 )
 from lisax.documents.csv_tables import rows_of
 from lisax.errors import DataError
 from lisax.files.reading import read_lines
 from lisax.records import Claim, Document, Label, Sentence
 from lisax.text.sentences import split_sentences
-
-Record = TypeVar("Record")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -133,17 +129,14 @@ class ClaimTexts(Dataset):
         super().__init__(folder, files)
         self.layout = layout
 
-    def claims(self, split, watch=None):
-        return read_claims(self.claim_file(split), self.layout, watch)
+    def _claims(self, split, watch):
+        return read_claims(self.files[split], self.layout, watch)
 
-    def documents(self, watch=None):
-        def pages(w: Watch) -> Iterator[Document]:
-            for path in self.files.values():
-                yield from _records(path)(path, lambda row: _page(row, self.layout), w)
-
+    def _documents(self, watch):
         # A line's problems are reported with its claim.
-        quiet = Watch(keep_going=True) if watch is not None and watch.keep_going else watch
-        return told(lambda w: unique_documents(pages, w), quiet)
+        quiet = Watch(keep_going=True) if watch.keep_going else watch
+        for path in self.files.values():
+            yield from _records(path)(path, lambda row: _page(row, self.layout), quiet)
 
 
 def find(folder: Path) -> ClaimTexts | None:
@@ -158,12 +151,12 @@ def find(folder: Path) -> ClaimTexts | None:
     return ClaimTexts(folder, layout, files) if layout else None
 
 
-def read_claims(path, layout: str, watch: Watch | None = None) -> Iterator[Claim]:
-    return told(lambda w: _records(path)(path, lambda row: _claim(row, layout), w, unique=lambda c: c.id), watch)
+def read_claims(path: Path, layout: str, watch: Watch) -> Iterator[Claim]:
+    return _records(path)(path, lambda row: _claim(row, layout), watch, unique="id")
 
 
-def _records(path):
-    return {".json": read_entries, ".tsv": _read_separated}.get(Path(path).suffix, read_records)
+def _records(path: Path) -> Callable[..., Iterator[Any]]:
+    return {".json": read_entries, ".tsv": _read_separated}.get(path.suffix, read_records)
 
 
 def _fields(path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -174,22 +167,17 @@ def _fields(path: Path) -> Iterator[tuple[int, list[str]]]:
         before = last
 
 
-def _read_separated(path, parse: Callable[[Row], Record], watch: Watch, *, unique=None) -> Iterator[Record]:
+def _read_separated(path: Path, parse: Callable[[Row], Record], watch: Watch, *, unique: str = "") -> Iterator[Record]:
     """The records of a file separated by tabs, one per row below the header."""
-    path = Path(path)
+    rows = _fields(path)
+    _, names = next(rows)
 
-    def row(line: int, names: list[str], fields: list[str]) -> Row:
+    def row(line: int, fields: list[str]) -> Row:
         if len(fields) != len(names):
             raise DataError(f"expected {len(names)} fields, found {len(fields)}", path=path, line=line)
         return Row(dict(zip(names, fields)), path, line, watch)
 
-    def rows() -> Iterator[tuple[int, Callable[[], Row]]]:
-        found = _fields(path)
-        _, names = next(found)
-        for line, fields in found:
-            yield line, functools.partial(row, line, names, fields)
-
-    return parse_rows(rows(), path, parse, watch, unique=unique)
+    return parse_rows(rows, row, path, parse, watch, unique=unique)
 
 
 def _claim(row: Row, layout: str) -> Claim:
@@ -198,7 +186,7 @@ def _claim(row: Row, layout: str) -> Claim:
     label = label_of(name, fields.labels, row.watch, path=row.path, line=row.line, field=fields.label)
     units = tuple(sentence.id for sentence in page.sentences)
     if fields.stance:
-        decides = [unit.get(fields.stance, str) == name for unit in _units(row, fields)]
+        decides = [unit.get(fields.stance, str) == name for unit in row.objects(fields.texts)]
         sets = tuple((unit,) for unit, does in zip(units, decides) if does)
     else:
         sets = (units,) if units and fields.complete else ()
@@ -210,7 +198,7 @@ def _page(row: Row, layout: str) -> Document:
     fields = SETS[layout]
     claim, original = row.id(fields.id) if fields.id else (f"{row.path.stem}:{row.line}", None)
     if fields.text:
-        texts = [text for unit in _units(row, fields) for text in _texts(unit, fields)]
+        texts = [text for unit in row.objects(fields.texts) for text in _texts(unit, fields)]
     else:
         texts = split_sentences(row.text(fields.texts)) if fields.split else [row.text(fields.texts)]
     sentences = tuple(Sentence(claim, i, text) for i, text in enumerate(texts))
@@ -221,10 +209,4 @@ def _texts(unit: Row, fields: ClaimSet) -> list[str]:
     text = unit.text(fields.text)
     if not fields.answers:
         return [text]
-    answers = unit.each(fields.answers, unit.get(fields.answers, list), dict)
-    return [f"{text} {Row(answer, unit.path, unit.line, unit.watch).text('answer')}" for answer in answers]
-
-
-def _units(row: Row, fields: ClaimSet) -> list[Row]:
-    values = row.each(fields.texts, row.get(fields.texts, list), dict)
-    return [Row(value, row.path, row.line, row.watch) for value in values]
+    return [f"{text} {answer.text('answer')}" for answer in unit.objects(fields.answers)]

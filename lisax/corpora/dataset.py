@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from lisax.corpora.reading import Watch, skipping
+from lisax.corpora.reading import Record, Watch, skipping, told, unique_documents
 from lisax.errors import DataError
 from lisax.records import Claim, DataText, Document, Graph, Question, Table, is_text
 
@@ -21,19 +21,32 @@ def check_splits(folder: Path, splits: Iterable[str]) -> None:
             raise DataError(f"a file's name must be UTF-8: that of split {split!r} is not", path=folder)
 
 
-class Dataset(ABC):
+def in_order(files: Mapping[str, Path]) -> dict[str, Path]:
+    """Train, dev, test, then any other split by name."""
+    return {
+        split: files[split]
+        for split in sorted(files, key=lambda split: (SPLITS.index(split) if split in SPLITS else len(SPLITS), split))
+    }
+
+
+class Dataset:
     """Claims by split, and the documents that they are checked against.
 
-    Readers raise the first problem, or report it to a `Watch` if given one. A missing split raises a `DataError`.
+    A layout overrides `_claims`, `_documents` and the like, which report problems to a watch. The methods of these names
+    without the underscore raise the first problem, or report it to a `Watch` if given one; ids that occur twice in the
+    corpus are problems at its end. A split without claims raises a `DataError`.
     """
 
     layout: str
     has_own_table_claims = False  # claims over tables that `claims` does not return
-    question_files: Mapping[str, Path] = {}  # by split
+    data_text_files: Mapping[str, Any] = {}  # by split, of data and texts that verbalize it
 
-    def __init__(self, folder: Path, files: dict[str, Path]):
+    def __init__(
+        self, folder: Path, files: Mapping[str, Path] = {}, question_files: Mapping[str, Path] = {}
+    ):  # both by split
         check_splits(folder, files)
-        self.folder, self.files = folder, files
+        self.folder, self.files, self.question_files = folder, files, question_files
+        self._skipped: set[str] | None = None
 
     @property
     def splits(self) -> tuple[str, ...]:
@@ -41,21 +54,23 @@ class Dataset(ABC):
         return tuple(self.files)
 
     @property
+    def table_claim_splits(self) -> tuple[str, ...]:
+        """The splits with claims that one table decides."""
+        return ()
+
+    @property
     def question_splits(self) -> tuple[str, ...]:
         """The splits with questions."""
         return tuple(self.question_files)
 
+    @property
+    def data_text_splits(self) -> tuple[str, ...]:
+        """The splits with data and texts that verbalize it."""
+        return tuple(self.data_text_files)
+
     def skip_bad(self) -> None:
         """Makes claims and pages skip bad lines where the caller gives no watch; each line is named once."""
-        said: set[str] = set()
-        for name in ("claims", "table_claims", "documents"):
-
-            def read(*given, read=getattr(self, name)):
-                if any(isinstance(value, Watch) for value in given):
-                    return read(*given)
-                return skipping(functools.partial(read, *given), True, said)
-
-            setattr(self, name, read)
+        self._skipped = set()
 
     def may_read(self, file: Path) -> bool:
         """Whether a file in the folder may be data. Hidden files, and examples that `register` wrote, are not."""
@@ -69,43 +84,65 @@ class Dataset(ABC):
             )
         return self.files[split]
 
-    @abstractmethod
     def claims(self, split: str, watch: Watch | None = None) -> Iterator[Claim]:
         """The claims of a split, in file order."""
-
-    @property
-    def table_claim_splits(self) -> tuple[str, ...]:
-        """The splits with claims that one table decides."""
-        return ()
+        self.claim_file(split)
+        return self._read(functools.partial(self._claims, split), watch)
 
     def table_claims(self, split: str, watch: Watch | None = None) -> Iterator[Claim]:
         """The claims of a split that one table decides; their only evidence set names the table."""
-        raise DataError(
-            f"no claims over tables for split {split!r}; there are {', '.join(self.table_claim_splits) or 'none'}",
-            path=self.folder,
-        )
+        if split not in self.table_claim_splits:
+            raise DataError(
+                f"no claims over tables for split {split!r}; there are {', '.join(self.table_claim_splits) or 'none'}",
+                path=self.folder,
+            )
+        return self._read(functools.partial(self._table_claims, split), watch)
 
-    @abstractmethod
     def documents(self, watch: Watch | None = None) -> Iterator[Document]:
         """All documents, streaming."""
+        return self._read(lambda w: unique_documents(self._documents, w), watch)
 
     def tables(self, watch: Watch | None = None) -> Iterator[Table]:
         """All tables, streaming."""
-        return iter(())
+        return told(lambda w: unique_documents(self._tables, w), watch)
 
     def graphs(self, watch: Watch | None = None) -> Iterator[Graph]:
-        return iter(())
+        return told(lambda w: unique_documents(self._graphs, w), watch)
 
     def questions(self, split: str, watch: Watch | None = None) -> Iterator[Question]:
-        return iter(())
-
-    @property
-    def data_text_splits(self) -> tuple[str, ...]:
-        """The splits with data and texts that verbalize it."""
-        return ()
+        """The questions of a split, in file order; none for a split without them."""
+        if split not in self.question_files:
+            return iter(())
+        return told(functools.partial(self._questions, split), watch)
 
     def data_texts(self, split: str, watch: Watch | None = None) -> Iterator[DataText]:
-        return iter(())
+        return told(functools.partial(self._data_texts, split), watch)
+
+    def _read(self, read: Callable[[Watch], Iterator[Record]], watch: Watch | None) -> Iterator[Record]:
+        if watch is None and self._skipped is not None:
+            return skipping(read, True, self._skipped)
+        return told(read, watch)
+
+    def _claims(self, split: str, watch: Watch) -> Iterable[Claim]:
+        return ()
+
+    def _table_claims(self, split: str, watch: Watch) -> Iterable[Claim]:
+        return ()
+
+    def _documents(self, watch: Watch) -> Iterable[Document]:
+        return ()
+
+    def _tables(self, watch: Watch) -> Iterable[Table]:
+        return ()
+
+    def _graphs(self, watch: Watch) -> Iterable[Graph]:
+        return ()
+
+    def _questions(self, split: str, watch: Watch) -> Iterable[Question]:
+        return ()
+
+    def _data_texts(self, split: str, watch: Watch) -> Iterable[DataText]:
+        return ()
 
     @functools.cached_property
     def _original_pages(self) -> dict[str, str]:
@@ -131,35 +168,6 @@ class TableDataset(Dataset):
     def table_claims(self, split, watch=None):
         return self.claims(split, watch)
 
-    def documents(self, watch=None):
-        return iter(())
-
-    @abstractmethod
-    def tables(self, watch=None): ...
-
-
-class QuestionDataset(TableDataset):
-    """A layout of tables with questions and without claims."""
-
-    def __init__(self, folder: Path, question_files: dict[str, Path]):
-        super().__init__(folder, {})
-        self.question_files = question_files
-
-    def claims(self, split, watch=None):
-        self.claim_file(split)  # raises: there are none
-
-    @abstractmethod
-    def questions(self, split, watch=None): ...
-
 
 class StructureDataset(Dataset):
     """A layout without claims and pages: data with texts, questions, tables or graphs."""
-
-    def __init__(self, folder: Path):
-        super().__init__(folder, {})
-
-    def claims(self, split, watch=None):
-        self.claim_file(split)  # raises: there are none
-
-    def documents(self, watch=None):
-        return iter(())

@@ -1,4 +1,4 @@
-"""Downloads one file: resumable, verified, and visible under its name only when complete.
+"""Downloads files: resumable, verified, and visible under their names only when complete.
 
 Not pooch, which starts again after an interruption and takes five times as long; urllib3's Retry gives up when a body
 breaks off.
@@ -13,9 +13,11 @@ import json
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from lisax.corpora import archives
+from lisax.corpora.catalogue import Download, Entry
 from lisax.errors import LisaxError
 from lisax.files.writing import write_json
 
@@ -96,6 +98,7 @@ def _attempt(url: str, partial: Path, checked: bool, patience: Patience, progres
     It is safe if the server confirms that the file is the same, or if the checksum is verified afterwards.
     """
     import requests  # takes a tenth of a second, which `lisax --help` does not need
+    import urllib3
 
     received = _size(partial)
     validator = _read_notes(partial).get(url) if received else None
@@ -150,15 +153,8 @@ def _attempt(url: str, partial: Path, checked: bool, patience: Patience, progres
         raise _TryAgain(f"the server is silent for {patience.timeout_seconds:g} seconds") from None
     except requests.exceptions.RequestException as error:
         raise _TryAgain(f"the request failed: {type(error).__name__}") from None
-    except _urllib3_error():
+    except urllib3.exceptions.HTTPError:  # these pass through `response.raw`
         raise _TryAgain("the connection broke off") from None
-
-
-def _urllib3_error() -> type[Exception]:
-    # Errors of urllib3 itself pass through `response.raw`.
-    from urllib3.exceptions import HTTPError
-
-    return HTTPError
 
 
 def _notes(partial: Path) -> Path:
@@ -188,3 +184,43 @@ def _size(path: Path) -> int:
 def _digest(path: Path, algorithm: str) -> str:
     with path.open("rb") as file:
         return f"{algorithm}:{hashlib.file_digest(file, algorithm).hexdigest()}"
+
+
+# --- Entries of the catalogue ----------------------------------------------------------------
+
+
+def fetch(
+    entry: Entry,
+    folder,
+    *,
+    patience: Patience = Patience(),
+    progress: Callable[[str, int, int | None], None] | None = None,
+) -> Iterator[str]:
+    """Downloads, verifies and unpacks the missing files of `entry` in `folder`; yields a line for each file. Raises
+    `LisaxError`."""
+    folder = Path(folder)
+    if not entry.files:
+        raise LisaxError(f"{entry.name} cannot be fetched directly: {entry.note} ({entry.homepage})")
+    if folder.exists() and not folder.is_dir():
+        raise LisaxError(f"{folder}: expected a folder to fill, found a file")
+    for file in entry.files:
+        done = _marker(folder, file) if file.unpack else folder / file.name
+        if done.is_file():
+            yield f"{folder / file.name}: already there"
+            continue
+        tell = (lambda received, total, name=file.name: progress(name, received, total)) if progress else None
+        path = folder / file.name
+        if not path.is_file():
+            download(file.url, path, checksum=file.checksum, patience=patience, **({"progress": tell} if tell else {}))
+        if file.unpack:
+            made = archives.unpack(path, folder, inside=file.inside)
+            write_json(done, {"url": file.url, "files": len(made)})
+            path.unlink()
+            yield f"{path}: unpacked {len(made):,} files into {folder}"
+        else:
+            yield f"{path}: {path.stat().st_size:,} bytes"
+
+
+def _marker(folder: Path, file: Download) -> Path:
+    """The marker file of an archive that was unpacked and deleted."""
+    return folder / f".{file.name}.unpacked.json"

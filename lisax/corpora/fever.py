@@ -8,11 +8,11 @@ folder of `wiki-NNN.jsonl` (about 110 files) or a single file, and is streamed.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from lisax.corpora.dataset import Dataset
 from lisax.corpora.reading import LABEL_NAMES, Row, Watch, named, read_records, told, unique_documents
 from lisax.errors import DataError, shown
 from lisax.records import LABELS, Claim, Document, Label, Prediction, Sentence, sentence_id, split_sentence_id
@@ -29,47 +29,41 @@ PAGE_PLACES = ("wiki-pages.jsonl", "wiki-pages", "wiki-pages/wiki-pages")
 _MOST_GAPS = 1000
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FeverFolder:
-    """The files of a FEVER folder; a missing split is None."""
+class Fever(Dataset):
+    """Claims and pages under the names that the owners and their tools use. A folder of only pages, which may also be in
+    the folder itself, has no splits."""
 
-    train: Path | None
-    dev: Path | None
-    pages: Path
-    test: Path | None = None
+    layout = "fever"
 
+    def __init__(self, folder: Path):
+        files = {
+            split: path
+            for split, names in CLAIM_FILES.items()
+            for path in [folder / name for name in names if (folder / name).is_file()][:1]
+        }
+        super().__init__(folder, files)
+        places = (*(folder / name for name in PAGE_PLACES), folder)
+        pages = [path for path in places if path.is_file() or any(path.glob("wiki-*.jsonl"))]
+        if not pages:
+            raise DataError(
+                "expected FEVER's pages as wiki-pages.jsonl or wiki-pages/wiki-*.jsonl; "
+                "`lisax data get fever` downloads them",
+                path=folder,
+            )
+        self.pages = pages[0]
 
-def find_layout(folder) -> FeverFolder:
-    """Finds claims and pages under the names that the owners and their tools use. A folder of only pages, which may also
-    be in the folder itself, has no splits."""
-    folder = Path(folder)
-    pages = [
-        path
-        for path in (*(folder / name for name in PAGE_PLACES), folder)
-        if path.is_file() or any(path.glob("wiki-*.jsonl"))
-    ]
-    if not pages:
-        raise DataError(
-            "expected FEVER's pages as wiki-pages.jsonl or wiki-pages/wiki-*.jsonl; "
-            "`lisax data get fever` downloads them",
-            path=folder,
-        )
-    splits = {
-        split: next((folder / name for name in names if (folder / name).is_file()), None)
-        for split, names in CLAIM_FILES.items()
-    }
-    return FeverFolder(pages=pages[0], **splits)
+    def _claims(self, split, watch):
+        return read_records(self.files[split], parse_claim, watch, unique="id")
+
+    def _documents(self, watch):
+        return _pages(self.pages, watch)
 
 
 # --- Claims ---------------------------------------------------------------------------------
 
 
-def read_claims(path, watch: Watch | None = None) -> Iterator[Claim]:
-    """The claims of one file. Evidence sets have no duplicates; a claim of a blind test has no label."""
-    return told(lambda w: read_records(path, parse_claim, w, unique=lambda claim: claim.id), watch)
-
-
 def parse_claim(row: Row) -> Claim:
+    """A claim. Evidence sets have no duplicates; a claim of a blind test has no label."""
     claim_id, original = row.id()
     text = row.text("claim")
     label, evidence_sets = None, ()
@@ -118,25 +112,17 @@ def _evidence_unit(row: Row, field: str, item) -> str | None:
 # --- Pages ----------------------------------------------------------------------------------
 
 
-def page_files(path) -> list[Path]:
-    """The files of a dump, by name."""
-    path = Path(path)
-    if not path.is_dir():
-        return [path]
-    files = sorted(path.glob("wiki-*.jsonl"))
-    if not files:
-        raise DataError("expected a folder of wiki-*.jsonl files", path=path)
-    return files
-
-
 def read_pages(path, watch: Watch | None = None) -> Iterator[Document]:
     """The pages of a dump (a folder or one file), streaming; duplicate ids are reported at the end."""
+    return told(lambda w: unique_documents(lambda v: _pages(Path(path), v), w), watch)
 
-    def stream(w: Watch) -> Iterator[Document]:
-        for file in page_files(path):
-            yield from read_records(file, parse_page, w)
 
-    return told(lambda w: unique_documents(stream, w), watch)
+def _pages(path: Path, watch: Watch) -> Iterator[Document]:
+    files = sorted(path.glob("wiki-*.jsonl")) if path.is_dir() else [path]
+    if not files:
+        raise DataError("expected a folder of wiki-*.jsonl files", path=path)
+    for file in files:
+        yield from read_records(file, parse_page, watch)
 
 
 def parse_page(row: Row) -> Document | None:
@@ -213,7 +199,7 @@ def _sentence_of(unit: str) -> tuple[str, int] | None:
 def read_predictions(path, watch: Watch | None = None) -> Iterator[Prediction]:
     """The verdicts of a submission from any system; without our fields, probabilities are NaN and scores are
     missing."""
-    return told(lambda w: read_records(path, parse_prediction, w, unique=lambda verdict: verdict.claim_id), watch)
+    return told(lambda w: read_records(path, parse_prediction, w, unique="claim_id"), watch)
 
 
 def parse_prediction(row: Row) -> Prediction:

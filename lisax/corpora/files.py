@@ -26,7 +26,7 @@ from typing import Any
 
 from lisax import __version__
 from lisax.corpora.dataset import TableDataset
-from lisax.corpora.reading import Watch, told, unique_documents
+from lisax.corpora.reading import Watch
 from lisax.documents import VERSION, Document, Reader, Unread
 from lisax.documents.bounded import from_json, to_json
 from lisax.documents.grid import LIMITS, TableLimits
@@ -107,9 +107,8 @@ class Account:
 
     @classmethod
     def of(cls, value: Mapping[str, Any]) -> Account:
-        notes = value.get("notes", ())  # not in those of an earlier version
-        skipped = (Skipped(**one) for one in value["skipped"])
-        return cls(value["files"], value["read"], tuple(skipped), tuple(Note(**one) for one in notes))
+        skipped, notes = (Skipped(**one) for one in value["skipped"]), (Note(**one) for one in value["notes"])
+        return cls(value["files"], value["read"], tuple(skipped), tuple(notes))
 
 
 class FileFolder(TableDataset):
@@ -127,7 +126,7 @@ class FileFolder(TableDataset):
         reader: Reader | None = None,
         strict: bool = False,
     ):
-        super().__init__(folder, {})
+        super().__init__(folder)
         self._reader = reader or Reader(limits)
         self.limits, self.strict, self._files = limits, strict, files
         self._kept: dict[Path, Document | Unread] = {}
@@ -135,33 +134,21 @@ class FileFolder(TableDataset):
         self._table_notes: dict[Path, Mapping[str, int]] = {}
         self._room = KEPT_CHARACTERS
 
-    def claims(self, split, watch=None):
-        self.claim_file(split)  # raises: there are none
+    def _documents(self, watch: Watch) -> Iterator[Page]:
+        """The pages with text, by path."""
+        stems = collections.Counter(name.removesuffix(path.suffix) for path, name in self.files_below)
+        for path, name, document in self._read_files(watch):
+            stem = name.removesuffix(path.suffix)
+            page = check_id(titles.page_id(name if stems[stem] > 1 else stem), path=path)
+            if (made := document.page(page)).sentences:
+                yield made
 
-    def documents(self, watch: Watch | None = None) -> Iterator[Page]:
-        """The pages with text, by path; duplicate ids are reported at the end."""
-
-        def stream(watch: Watch) -> Iterator[Page]:
-            files = self.files_below
-            stems = collections.Counter(name.removesuffix(path.suffix) for path, name in files)
-            for path, name, document in self._read(watch):
-                stem = name.removesuffix(path.suffix)
-                page = check_id(titles.page_id(name if stems[stem] > 1 else stem), path=path)
-                if (made := document.page(page)).sentences:
-                    yield made
-
-        return told(lambda w: unique_documents(stream, w), watch)
-
-    def tables(self, watch: Watch | None = None) -> Iterator[Table]:
-        """The tables, by path; duplicate ids are reported at the end."""
-
-        def stream(watch: Watch) -> Iterator[Table]:
-            for path, name, document in self._read(watch):
-                yield from self._tables_of(path, name, document)
-                for kind, count in self._table_notes[path].items():
-                    watch.warn(kind, name, count=count)
-
-        return told(lambda w: unique_documents(stream, w), watch)
+    def _tables(self, watch: Watch) -> Iterator[Table]:
+        """The tables, by path."""
+        for path, name, document in self._read_files(watch):
+            yield from self._tables_of(path, name, document)
+            for kind, count in self._table_notes[path].items():
+                watch.warn(kind, name, count=count)
 
     @functools.cached_property
     def files_below(self) -> list[tuple[Path, str]]:
@@ -190,7 +177,7 @@ class FileFolder(TableDataset):
         yet."""
         counts: collections.Counter[str] = collections.Counter()
         first: dict[str, str] = {}
-        for path, name, document in self._read(Watch(keep_going=True)):
+        for path, name, document in self._read_files(Watch(keep_going=True)):
             if path not in self._table_notes:
                 for _ in self._tables_of(path, name, document):
                     pass
@@ -215,7 +202,7 @@ class FileFolder(TableDataset):
             yield table
         self._table_notes[path] = notes.counts
 
-    def _read(self, watch: Watch) -> Iterator[tuple[Path, str, Document]]:
+    def _read_files(self, watch: Watch) -> Iterator[tuple[Path, str, Document]]:
         with self._reader as reader:
             for path, name in self.files_below:
                 watch.where = (path, 1)
@@ -278,11 +265,6 @@ def _cached(reader: Reader, path: Path, name: str) -> Document | Unread:
 def has_files(folder: Path) -> bool:
     """Whether a folder has a file of a type that is read."""
     return folder.is_dir() and any(path.is_file() and kind_of(path) for path in folder.rglob("*"))
-
-
-def read_tables(folder: Path, watch: Watch | None = None) -> Iterator[Table]:
-    """The tables of all files in a folder."""
-    return FileFolder(folder).tables(watch)
 
 
 def only_file(path: Path) -> FileFolder:

@@ -8,10 +8,10 @@ for the same sentences, as in FEVER. The gold sentences of a claim are one evide
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from lisax.corpora.dataset import Dataset
 from lisax.corpora.reading import Row, Watch, read_records
 from lisax.records import Claim, Document, Label, Sentence, sentence_id
 from lisax.text import titles
@@ -44,55 +44,58 @@ class Pages:
         ]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FoolMeTwice:
-    """The content of all files: claims by split, and their pages."""
+class FoolMeTwice(Dataset):
+    layout = "fm2"
 
-    claims: dict[str, list[Claim]]
-    documents: list[Document]
+    def _claims(self, split, watch):
+        return read_claims(self.files, split, watch)
+
+    def _documents(self, watch):
+        pages = Pages()
+        for path in self.files.values():
+            _number(path, pages, watch)
+        return pages.documents()
 
 
-def read(files: Mapping[str, Path], watch: Watch | None = None) -> FoolMeTwice:
-    """Reads the files of all splits (a few thousand claims) into memory, in the order of the mapping."""
-    own = Watch() if watch is None else watch
+def read_claims(files: Mapping[str, Path], split: str, watch: Watch) -> Iterator[Claim]:
+    """The claims of a split, whose sentences are numbered after those of the files before its own."""
     pages = Pages()
-    claims = {split: list(read_file(path, pages, own)) for split, path in files.items()}
-    if watch is None:
-        own.tell()
-    return FoolMeTwice(claims, pages.documents())
+    for name, path in files.items():
+        if name == split:
+            yield from _read_file(path, pages, watch)
+            return
+        _number(path, pages, watch)
 
 
-def read_file(path, pages: Pages, watch: Watch) -> Iterator[Claim]:
-    """The claims of one file; their sentences are added to `pages`."""
-    return read_records(path, lambda row: parse_claim(row, pages), watch, unique=lambda claim: claim.id)
+def _number(path: Path, pages: Pages, watch: Watch) -> None:
+    """Adds the sentences of a file's claims to `pages`; its warnings are reported when it is read itself."""
+    for _ in _read_file(path, pages, Watch(watch.keep_going, watch.labels)):
+        pass
+
+
+def _read_file(path: Path, pages: Pages, watch: Watch) -> Iterator[Claim]:
+    return read_records(path, lambda row: parse_claim(row, pages), watch, unique="id")
 
 
 def parse_claim(row: Row, pages: Pages) -> Claim:
     claim_id, original = row.id()
     text, label, title = row.text("text"), row.label(LABEL_NAMES), row.text("wikipedia_page")
-    sentences = {}
-    for field in ("retrieved_evidence", "gold_evidence"):
-        sentences[field] = []
-        for i, item in enumerate(row.each(field, row.get(field, list), dict)):
-            sentence = item.get("text")
-            if not isinstance(sentence, str) or not sentence.strip():
-                raise row.error(f"{field}[{i}].text", f"expected a sentence, found {sentence!r:.80}")
-            sentences[field].append(titles.one_line(sentence))
     # Only valid lines add sentences to a page.
-    candidates, gold = (
-        [pages.sentence_id(title, sentence) for sentence in sentences[field]]
-        for field in ("retrieved_evidence", "gold_evidence")
-    )
+    sentences = [_sentences(row, field) for field in ("retrieved_evidence", "gold_evidence")]
+    candidates, gold = ([pages.sentence_id(title, sentence) for sentence in some] for some in sentences)
     if not gold:
         row.warn("verifiable claims without any evidence")
     if not set(gold) <= set(candidates):
         row.warn("claims whose gold evidence is not among the candidates")
-    evidence_set = tuple(dict.fromkeys(gold))
-    return Claim(
-        claim_id,
-        text,
-        label,
-        (evidence_set,) if evidence_set else (),
-        tuple(dict.fromkeys(candidates)),
-        original_id=original,
-    )
+    sets = (tuple(dict.fromkeys(gold)),) if gold else ()
+    return Claim(claim_id, text, label, sets, tuple(dict.fromkeys(candidates)), original_id=original)
+
+
+def _sentences(row: Row, field: str) -> list[str]:
+    found = []
+    for i, item in enumerate(row.objects(field)):
+        sentence = item.value.get("text")
+        if not isinstance(sentence, str) or not sentence.strip():
+            raise row.error(f"{field}[{i}].text", f"expected a sentence, found {sentence!r:.80}")
+        found.append(titles.one_line(sentence))
+    return found

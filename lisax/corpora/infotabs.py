@@ -18,13 +18,11 @@ from typing import Any
 
 from lisax.corpora import archives
 from lisax.corpora.dataset import TableDataset
-from lisax.corpora.reading import LeftOut, Watch, label_of, parse_json, parsed_files, told, unique_documents
+from lisax.corpora.reading import Row, Watch, label_of, parse_json, parsed_files, read_separated
 from lisax.documents import csv_tables
 from lisax.documents.grid import Place, make_table
 from lisax.errors import DataError
-from lisax.files.reading import read_lines
-from lisax.records import Claim, Label, Table, check_id
-from lisax.text import titles
+from lisax.records import Claim, Label, Table
 
 LABELS = {"E": Label.SUPPORTS, "C": Label.REFUTES, "N": Label.NOT_ENOUGH_INFO}
 COLUMNS = ("table_id", "hypothesis", "label")
@@ -45,11 +43,16 @@ class InfoTabs(TableDataset):
             )
         self.tables_path = places[0]
 
-    def claims(self, split, watch=None):
-        return read_claims(self.claim_file(split), watch)
+    def _claims(self, split, watch):
+        return read_claims(self.files[split], watch)
 
-    def tables(self, watch=None):
-        return told(lambda w: unique_documents(lambda v: read_tables(self.tables_path, v), w), watch)
+    def _tables(self, watch):
+        """The info-boxes of a folder by name, or of an archive in its order."""
+        members = (
+            (file, functools.partial(parse_table, file.stem, content, Place(file, None, watch)))
+            for file, content in archives.read_folder(self.tables_path, ".json")
+        )
+        return parsed_files(members, watch)
 
 
 def claim_files(folder: Path) -> dict[str, Path]:
@@ -64,63 +67,29 @@ def _split(path: Path) -> str:
     return path.stem.removeprefix("infotabs_")
 
 
-def read_claims(path: Path, watch: Watch | None = None) -> Iterator[Claim]:
+def read_claims(path: Path, watch: Watch) -> Iterator[Claim]:
     """The claims of one file, in file order."""
-    return told(lambda w: _claims(path, w), watch)
-
-
-def _claims(path: Path, watch: Watch) -> Iterator[Claim]:
     counts: collections.Counter[str] = collections.Counter()
-    try:
-        lines = read_lines(path)
-        _, first = next(lines)
-        names = first.split("\t")
+
+    def split(text: str, line: int) -> list[str]:
+        return next(csv_tables.rows_of([text], path, line, delimiter="\t"))[1]
+
+    def check(names: list[str]) -> None:
         if missing := set(COLUMNS) - set(names):
             raise DataError(
                 f"expected the columns {', '.join(COLUMNS)}; {', '.join(sorted(missing))} is missing", path=path, line=1
             )
-        for number, line in lines:
-            try:
-                table, text, name = parse_claim(names, _fields(line, path, number), path, number)
-                counts[table] += 1
-                label = label_of(name, LABELS, watch, path=path, line=number, field="label")
-            except DataError as error:
-                watch.problem(error)
-                continue
-            except LeftOut as reason:
-                watch.warn(str(reason), path, number)
-                continue
-            watch.where = (path, number)
-            yield Claim(f"{_split(path)}:{table}:{counts[table] - 1}", text, label, ((table,),))
-    except DataError as error:
-        watch.problem(error)
+
+    return read_separated(path, split, check, lambda row: parse_claim(row, counts), watch)
 
 
-def _fields(line: str, path: Path, number: int) -> list[str]:
-    return next(csv_tables.rows_of([line], path, number, delimiter="\t"))[1]
-
-
-def parse_claim(names: list[str], fields: list[str], path: Path, line: int) -> tuple[str, str, str]:
-    """(table, text, label name) of a line, whose fields are called `names`."""
-    if len(fields) != len(names):
-        raise DataError(f"expected {len(names)} fields separated by tabs, found {len(fields)}", path=path, line=line)
-    row = dict(zip(names, fields))
-    table = check_id(titles.normal_form(row["table_id"]), path=path, line=line, field="table_id")
-    text = titles.one_line(row["hypothesis"])
-    if not text:
-        raise DataError("the text is empty", path=path, line=line, field="hypothesis")
-    return table, text, row["label"].strip()
-
-
-def read_tables(path: Path, watch: Watch) -> Iterator[Table]:
-    """The info-boxes of a folder by name, or of an archive in its order."""
-    return parsed_files(
-        (
-            (file, functools.partial(parse_table, file.stem, content, Place(file, None, watch)))
-            for file, content in archives.read_folder(path, ".json")
-        ),
-        watch,
-    )
+def parse_claim(row: Row, counts: collections.Counter[str]) -> Claim:
+    table, _ = row.id("table_id")
+    text = row.text("hypothesis")
+    counts[table] += 1
+    where = {"path": row.path, "line": row.line, "field": "label"}
+    label = label_of(row.get("label", str).strip(), LABELS, row.watch, **where)
+    return Claim(f"{_split(row.path)}:{table}:{counts[table] - 1}", text, label, ((table,),))
 
 
 def parse_table(name: str, content: bytes, place: Place) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from lisax.corpora import (
@@ -16,144 +16,40 @@ from lisax.corpora import (
     infotabs,
     nq_tables,
     open_questions,
+    ottqa,
     plain,
     scifact,
     scitab,
-    structures,
     tabfact,
     tabmcq,
+    triple_sets,
     wice,
     wikisql,
     wtq,
 )
-from lisax.corpora.dataset import SPLITS, Dataset, check_splits
-from lisax.corpora.reading import Watch, json_rows, skipping, told
+from lisax.corpora.dataset import SPLITS, Dataset
+from lisax.corpora.reading import Watch, json_rows, read_entries, read_records, skipping, told
 from lisax.documents.reading import SUFFIXES
 from lisax.errors import DataError
 from lisax.files.reading import read_json_lines, read_lines
 from lisax.records import Claim, Question
 
-
-class Fever(Dataset):
-    layout = "fever"
-
-    def __init__(self, folder: Path):
-        self.places = fever.find_layout(folder)
-        super().__init__(folder, {split: path for split in SPLITS if (path := getattr(self.places, split))})
-
-    def claims(self, split, watch=None):
-        return fever.read_claims(self.claim_file(split), watch)
-
-    def documents(self, watch=None):
-        return fever.read_pages(self.places.pages, watch)
-
-
-class Plain(Dataset):
-    layout = "plain"
-
-    def __init__(self, folder: Path):
-        super().__init__(folder, _by_split(folder, "claims"))
-        self.question_files = _by_split(folder, "questions")
-        self.table_claim_files = _by_split(folder, "table_claims")
-        self.has_own_table_claims = bool(self.table_claim_files)
-        self.has_pages = (folder / "pages.jsonl").is_file()
-        self.has_table_files = not (folder / "tables.jsonl").is_file() and files.has_files(folder / "tables")
-        if not self.has_pages and (self.has_table_files or (folder / "tables.jsonl").is_file()):
-            self.table_claim_files = self.table_claim_files or self.files
-
-    def may_read(self, file):
-        if self.has_table_files and self.folder / "tables" in file.parents:
-            return super().may_read(file)
-        named = (self.folder / name for name in ("pages.jsonl", "tables.jsonl", "graphs.jsonl", "world.json"))
-        return file in {*self.files.values(), *self.question_files.values(), *self.table_claim_files.values(), *named}
-
-    @property
-    def table_claim_splits(self):
-        return tuple(self.table_claim_files)
-
-    def claims(self, split, watch=None):
-        return plain.read_claims(self.claim_file(split), watch)
-
-    def table_claims(self, split, watch=None):
-        if split not in self.table_claim_files:
-            return super().table_claims(split, watch)
-        return plain.read_claims(self.table_claim_files[split], watch)
-
-    def documents(self, watch=None):
-        if not self.has_pages and (self.table_claim_files or not self.files):
-            return iter(())
-        return plain.read_pages(self.folder / "pages.jsonl", watch)
-
-    def tables(self, watch=None):
-        if self.has_table_files:
-            return files.read_tables(self.folder / "tables", watch)
-        return self._if_there("tables.jsonl", plain.read_tables, watch)
-
-    def graphs(self, watch=None):
-        return self._if_there("graphs.jsonl", plain.read_graphs, watch)
-
-    def questions(self, split, watch=None):
-        path = self.question_files.get(split)
-        return iter(()) if path is None else plain.read_questions(path, watch)
-
-    def _if_there(self, name: str, read, watch):
-        path = self.folder / name
-        return read(path, watch) if path.is_file() else iter(())
-
-
-class Beir(Dataset):
-    layout = "beir"
-
-    def __init__(self, folder: Path):
-        super().__init__(folder, _in_order({path.stem: path for path in (folder / "qrels").glob("*.tsv")}))
-
-    def claims(self, split, watch=None):
-        self.claim_file(split)
-        return beir.read_claims(self.folder, split, watch)
-
-    def documents(self, watch=None):
-        return beir.read_corpus(self.folder / "corpus.jsonl", watch)
-
-
-class FoolMeTwice(Dataset):
-    layout = "fm2"
-
-    @functools.cached_property
-    def _read(self) -> fm2.FoolMeTwice:
-        return fm2.read(self.files)
-
-    def claims(self, split, watch=None):
-        self.claim_file(split)
-        if watch is None:
-            return iter(self._read.claims[split])
-        return self._watched(split, watch)
-
-    def _watched(self, split: str, watch: Watch) -> Iterator[Claim]:
-        # Sentence numbers depend on the preceding files; their warnings are reported when they are read themselves.
-        silent = Watch(keep_going=True, labels=watch.labels)
-        pages = fm2.Pages()
-        for name, path in self.files.items():
-            stream = fm2.read_file(path, pages, watch if name == split else silent)
-            if name == split:
-                yield from stream
-                return
-            for _ in stream:
-                pass
-
-    def documents(self, watch=None):
-        if watch is None:
-            return iter(self._read.documents)
-        return iter(fm2.read(self.files, Watch(keep_going=True, labels=watch.labels)).documents)
-
-
-class Wice(Dataset):
-    layout = "wice"
-
-    def claims(self, split, watch=None):
-        return wice.read_claims(self.claim_file(split), watch)
-
-    def documents(self, watch=None):
-        return wice.read_pages(list(self.files.values()), watch)
+# How each layout is recognised, in this order.
+LAYOUTS = (
+    (plain.is_plain, plain.Plain),
+    (wtq.question_files, wtq.WikiTableQuestions),
+    (wikisql.question_files, wikisql.WikiSql),
+    (tabmcq.is_tabmcq, tabmcq.TabMcq),
+    (nq_tables.is_nq_tables, nq_tables.NqTables),
+    (infotabs.claim_files, infotabs.InfoTabs),
+    (lambda folder: any((folder / place).exists() for place in fever.PAGE_PLACES), fever.Fever),
+    (beir.is_beir, beir.Beir),
+    (scifact.is_scifact, scifact.SciFact),
+    (triple_sets.dart_files, triple_sets.Dart),
+    (triple_sets.webnlg_files, triple_sets.WebNlg),
+    (ottqa.tables_path, ottqa.OttQa),
+    (open_questions.question_files, open_questions.OpenQuestions),
+)
 
 
 def open_folder(folder, *, wording: str = "lemmatised", skip_bad: bool = False) -> Dataset:
@@ -173,45 +69,24 @@ def _open(folder: Path, wording: str) -> Dataset:
         raise DataError("is a file; expected a folder" if folder.is_file() else "no such folder", path=folder)
     if tabfact.is_tabfact(folder):
         return tabfact.TabFact(folder, wording)
-    if (folder / "pages.jsonl").is_file() or any(
-        _by_split(folder, stem) for stem in ("claims", "table_claims", "questions")
-    ):
-        return Plain(folder)
-    if wtq.is_wtq(folder):
-        return wtq.WikiTableQuestions(folder)
-    if wikisql.question_files(folder):
-        return wikisql.WikiSql(folder)
-    if tabmcq.is_tabmcq(folder):
-        return tabmcq.TabMcq(folder)
-    if nq_tables.is_nq_tables(folder):
-        return nq_tables.NqTables(folder)
-    if infotabs.claim_files(folder):
-        return infotabs.InfoTabs(folder)
-    if any((folder / place).exists() for place in fever.PAGE_PLACES):
-        return Fever(folder)
-    if (folder / "corpus.jsonl").is_file() and (folder / "queries.jsonl").is_file():
-        return Beir(folder)
-    if (folder / "corpus.jsonl").is_file() and scifact.claim_files(folder):
-        return scifact.SciFact(folder)
-    if (found := scitab.find(folder)) is not None:
-        return found
-    if (found := structures.find(folder)) is not None:
-        return found
-    if (found := claim_texts.find(folder)) is not None:
+    for is_there, layout in LAYOUTS:
+        if is_there(folder):
+            return layout(folder)
+    if (found := scitab.find(folder) or claim_texts.find(folder)) is not None:
         return found
     splits = _split_files(folder)
     for path in splits.values():
         first = next(json_rows(path), {})
         if "retrieved_evidence" in first:
-            return FoolMeTwice(folder, splits)
+            return fm2.FoolMeTwice(folder, splits)
         if "supporting_sentences" in first:
-            return Wice(folder, splits)
+            return wice.Wice(folder, splits)
         if "claim" in first:
-            return Fever(folder)  # which reports that its pages are missing
+            return fever.Fever(folder)  # which reports that its pages are missing
     if any((folder / name).is_file() for name in ("tables.jsonl", "graphs.jsonl")):
-        return Plain(folder)
+        return plain.Plain(folder)
     if any(folder.glob("wiki-*.jsonl")):
-        return Fever(folder)
+        return fever.Fever(folder)
     if files.has_files(folder):
         return files.FileFolder(folder)
     raise DataError(
@@ -236,49 +111,55 @@ def read_claims(path, watch: Watch | None = None, *, skip_bad: bool = False) -> 
     For BEIR this is queries.jsonl, or the queries that a qrels/*.tsv judges. FoolMeTwice numbers sentences over all of
     its files, so the files next to this one are read too. `skip_bad`: see `reading.skipping`.
     """
-    if skip_bad:
-        return skipping(functools.partial(read_claims, path), skip_bad)
-    path = Path(path)
-    if path.suffix == ".json" and (kind := claim_texts.kind_of_file(path)):
-        return claim_texts.read_claims(path, kind, watch)
-    if path.suffix == ".json" and scitab.is_scitab(path):
-        return scitab.read_claims(path, watch)
-    if path.suffix == ".json":
-        return tabfact.read_claims(path, watch)
+    read = _reader(Path(path))
+    return skipping(read, True) if skip_bad else told(read, watch)
+
+
+def _reader(path: Path) -> Callable[[Watch], Iterator[Claim]]:
+    """The function that reads the claims of a file, recognised by its name or by its lines."""
     if path.suffix == ".txt" and not _first_line(path)[1].startswith("{"):
-        return plain.read_claim_lines(path, watch)
+        return functools.partial(plain.read_claim_lines, path)
     if path.name.startswith("infotabs_"):
-        return infotabs.read_claims(path, watch)
-    if path.suffix == ".tsv" and (kind := claim_texts.kind_of_file(path)):
-        return claim_texts.read_claims(path, kind, watch)
+        return functools.partial(infotabs.read_claims, path)
+    if path.suffix in (".json", ".tsv") and (kind := claim_texts.kind_of_file(path)):
+        return functools.partial(claim_texts.read_claims, path, kind)
     if path.suffix == ".tsv":
-        return beir.read_claims(path.parent.parent, path.stem, watch)
-    row = None
+        return functools.partial(beir.read_claims, path)
+    if path.suffix == ".json" and scitab.is_scitab(path):
+        return functools.partial(read_entries, path, scitab.parse_claim, unique="id")
+    if path.suffix == ".json":
+        return functools.partial(tabfact.read_claims, path)
+    return _reader_of_lines(path)
+
+
+def _reader_of_lines(path: Path) -> Callable[[Watch], Iterator[Claim]]:
+    """The function that reads a JSON Lines file of claims, recognised by the first line with a known field."""
+    read, row = functools.partial(read_records, path, unique="id"), None
     for row in json_rows(path):
         if kind := claim_texts.kind_of(row):
-            return claim_texts.read_claims(path, kind, watch)
+            return functools.partial(claim_texts.read_claims, path, kind)
         if "cited_doc_ids" in row:
-            return scifact.read_claims(path, watch)
+            return functools.partial(read, scifact.parse_claim)
         if "_id" in row:
-            return beir.read_queries(path, watch)
+            return functools.partial(read, beir.parse_query)
         if "retrieved_evidence" in row:
             files = _split_files(path.parent)
             split = next((split for split, file in files.items() if file.samefile(path)), None)
-            return FoolMeTwice(path.parent, files if split else {"": path}).claims(split or "", watch)
+            return functools.partial(fm2.read_claims, *((files, split) if split else ({"": path}, "")))
         if "supporting_sentences" in row:
-            return wice.read_claims(path, watch)
+            return functools.partial(read, wice.parse_claim)
         if "table" in row and "subset" in row:
-            return tabfact.read_core_claims(path, watch)
+            return functools.partial(read, tabfact.parse_core_claim)
         sets = row.get("evidence")
         sets = sets if isinstance(sets, list) else []
         if "verifiable" in row or any(isinstance(unit, list) for s in sets if isinstance(s, list) for unit in s):
-            return fever.read_claims(path, watch)
+            return functools.partial(read, fever.parse_claim)
         if sets:
             break
     if row is None and not _first_line(path)[1].startswith(("{", "[")):
         known = 'expected JSON objects, such as {"claim": "…"}; a file with one claim per line is named .txt'
         raise DataError(known, path=path, line=_first_line(path)[0])
-    return plain.read_claims(path, watch, numbered=True)
+    return functools.partial(read, plain.parse_numbered)
 
 
 def _first_line(path: Path) -> tuple[int, str]:
@@ -326,19 +207,3 @@ def split_of(path: Path, split: str | None) -> str | None:
 
 def _split_files(folder: Path) -> dict[str, Path]:
     return {split: folder / f"{split}.jsonl" for split in SPLITS if (folder / f"{split}.jsonl").is_file()}
-
-
-def _by_split(folder: Path, stem: str) -> dict[str, Path]:
-    return _in_order(
-        {path.name.split(".")[1]: path for path in folder.glob(f"{stem}.*.jsonl") if path.name.count(".") == 2}
-    )
-
-
-def _in_order(files: dict[str, Path]) -> dict[str, Path]:
-    """Train, dev, test, then any other split by name."""
-    if files:
-        check_splits(next(iter(files.values())).parent, files)
-    return {
-        split: files[split]
-        for split in sorted(files, key=lambda split: (SPLITS.index(split) if split in SPLITS else len(SPLITS), split))
-    }

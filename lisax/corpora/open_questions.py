@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lisax.corpora.dataset import StructureDataset
-from lisax.corpora.reading import Row, Watch, one_file, read_entries, read_records, told
+from lisax.corpora.reading import Row, Watch, one_file, read_entries, read_records
 from lisax.records import Question
 from lisax.text import titles
 
@@ -29,13 +29,10 @@ class OpenQuestions(StructureDataset):
     layout = "open questions"
 
     def __init__(self, folder: Path):
-        super().__init__(folder)
-        self.question_files = question_files(folder)
+        super().__init__(folder, question_files=question_files(folder))
 
-    def questions(self, split, watch=None):
-        if split not in self.question_files:
-            return iter(())
-        return told(lambda w: read_questions(self.question_files[split], split, w), watch)
+    def _questions(self, split, watch):
+        return read_questions(self.question_files[split], split, watch)
 
 
 def question_files(folder: Path) -> dict[str, Path]:
@@ -61,9 +58,8 @@ def split_of(path: Path) -> str | None:
 
 def read_questions(path: Path, split: str, watch: Watch) -> Iterator[Question]:
     """The questions of one file; without an id from the owner it is `{split}:{n}`, n counted from 1."""
-    if path.suffix == ".jsonl":
-        return read_records(path, lambda row: parse_question(row, split), watch)
-    return read_entries(path, lambda row: parse_question(row, split), watch)
+    read = read_records if path.suffix == ".jsonl" else read_entries
+    return read(path, lambda row: parse_question(row, split), watch)
 
 
 def parse_question(row: Row, split: str) -> Question:

@@ -12,6 +12,7 @@ and pages. A question's evidence is its table: the owners publish no cells.
 from __future__ import annotations
 
 import functools
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,22 +20,16 @@ from typing import Any
 
 from lisax.corpora import archives
 from lisax.corpora.dataset import SPLITS, StructureDataset
-from lisax.corpora.reading import (
-    Row,
-    Watch,
-    parse_json,
-    parsed_files,
-    read_entries,
-    read_json_members,
-    told,
-    unique_documents,
-)
+from lisax.corpora.reading import Row, Watch, parse_json, parsed_files, read_entries
 from lisax.documents.grid import Place, make_table
 from lisax.errors import DataError
+from lisax.files.reading import parse_json as parse_value
 from lisax.records import Question, Table, check_id
 from lisax.text import titles
 
 TABLES = ("traindev_tables_tok.tar.gz", "traindev_tables_tok", "all_plain_tables.json")
+LARGEST_MEMBER = 1 << 23
+_MEMBER = re.compile(r'\s*([{,])\s*("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)
 _BEFORE, _WITHIN = re.compile(r" (?=[,.;:!?%)\]])"), re.compile(r"(?<=[(\[]) ")
 
 
@@ -42,22 +37,20 @@ class OttQa(StructureDataset):
     layout = "ottqa"
 
     def __init__(self, folder: Path):
-        super().__init__(folder)
-        self.question_files = {
+        files = {
             split: path
             for split in SPLITS
             for place in ("released_data", "")
             if (path := folder / place / f"{split}.json").is_file()
         }
+        super().__init__(folder, question_files=files)
         self.tables_path = tables_path(folder)
 
-    def tables(self, watch=None):
-        return told(lambda w: unique_documents(lambda v: read_tables(self.tables_path, v), w), watch)
+    def _tables(self, watch):
+        return read_tables(self.tables_path, watch)
 
-    def questions(self, split, watch=None):
-        if split not in self.question_files:
-            return iter(())
-        return told(lambda w: read_questions(self.question_files[split], w), watch)
+    def _questions(self, split, watch):
+        return read_entries(self.question_files[split], parse_question, watch, unique="id")
 
 
 def tables_path(folder: Path) -> Path | None:
@@ -69,7 +62,7 @@ def read_tables(path: Path, watch: Watch) -> Iterator[Table]:
 
     def members() -> Iterator[tuple[str, Path, Any]]:
         if path.name.endswith("tables.json"):
-            yield from ((name, path, value) for name, value in read_json_members(path))
+            yield from ((name, path, value) for name, value in _members_of(path))
         else:
             yield from ((file.stem, file, content) for file, content in archives.read_folder(path, ".json"))
 
@@ -78,6 +71,42 @@ def read_tables(path: Path, watch: Watch) -> Iterator[Table]:
         return parse_table(name, value, Place(file, None, watch))
 
     return parsed_files(((member[1], functools.partial(parse, *member)) for member in members()), watch)
+
+
+def _members_of(path: Path, largest: int = LARGEST_MEMBER) -> Iterator[tuple[str, Any]]:
+    """Yields (key, value) of each member of a file with one JSON object; members have at most `largest` characters."""
+    decoder, mark = json.JSONDecoder(), "{"
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            window = file.read(largest)
+            while True:
+                at = 0
+                while (found := _MEMBER.match(window, at)) and found[1] == mark:
+                    try:
+                        _, end = decoder.raw_decode(window, found.end())
+                    except (ValueError, RecursionError):
+                        break
+                    if end == len(window):  # a number may continue
+                        break
+                    yield (
+                        parse_value(found[2], path=path),
+                        parse_value(window[found.end() : end], path=path),
+                    )
+                    at, mark = end, ","
+                window, rest = window[at:], file.read(largest)
+                if not rest and "".join(window.split()) == ("}" if mark == "," else "{}"):
+                    return
+                if not rest or not at:
+                    raise DataError(
+                        "not valid JSON: expected an object whose members have at most "
+                        f"{largest:,} characters, found {window!r:.80}",
+                        path=path,
+                    )
+                window += rest
+    except UnicodeDecodeError as error:
+        raise DataError(f"not valid JSON: not UTF-8 ({error.reason})", path=path) from None
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", path=path) from None
 
 
 def parse_table(name: str, value: Any, place: Place) -> Table:
@@ -115,10 +144,6 @@ def parse_table(name: str, value: Any, place: Place) -> Table:
 def untokenised(text: str) -> str:
     """`Anaconda , Montana ( 1911 )` as `Anaconda, Montana (1911)`."""
     return _WITHIN.sub("", _BEFORE.sub("", titles.one_line(text)))
-
-
-def read_questions(path: Path, watch: Watch) -> Iterator[Question]:
-    return read_entries(path, parse_question, watch, unique=lambda question: question.id)
 
 
 def parse_question(row: Row) -> Question:

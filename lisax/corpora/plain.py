@@ -17,15 +17,78 @@ have no white space. Ids and texts are in NFC. Reading a written file returns eq
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from lisax.corpora.reading import LABEL_NAMES, Row, Watch, parse_rows, read_records, told, unique_documents
+from lisax.corpora.dataset import Dataset, in_order
+from lisax.corpora.files import FileFolder, has_files
+from lisax.corpora.reading import LABEL_NAMES, Record, Row, Watch, parse_rows, read_records, told, unique_documents
 from lisax.files.reading import read_lines
 from lisax.files.writing import write_json_lines
 from lisax.records import Claim, Document, Graph, Operation, Question, Sentence, Table, is_cell
 from lisax.text import titles
+
+
+class Plain(Dataset):
+    layout = "plain"
+
+    def __init__(self, folder: Path):
+        super().__init__(folder, *(_by_split(folder, stem) for stem in ("claims", "questions")))
+        self.table_claim_files = _by_split(folder, "table_claims")
+        self.has_own_table_claims = bool(self.table_claim_files)
+        self.has_pages = (folder / "pages.jsonl").is_file()
+        self.has_table_files = not (folder / "tables.jsonl").is_file() and has_files(folder / "tables")
+        if not self.has_pages and (self.has_table_files or (folder / "tables.jsonl").is_file()):
+            self.table_claim_files = self.table_claim_files or self.files
+
+    def may_read(self, file):
+        if self.has_table_files and self.folder / "tables" in file.parents:
+            return super().may_read(file)
+        named = (self.folder / name for name in ("pages.jsonl", "tables.jsonl", "graphs.jsonl", "world.json"))
+        return file in {*self.files.values(), *self.question_files.values(), *self.table_claim_files.values(), *named}
+
+    @property
+    def table_claim_splits(self):
+        return tuple(self.table_claim_files)
+
+    def _claims(self, split, watch):
+        return read_records(self.files[split], parse_claim, watch, unique="id")
+
+    def _table_claims(self, split, watch):
+        return read_records(self.table_claim_files[split], parse_claim, watch, unique="id")
+
+    def _documents(self, watch):
+        if not self.has_pages and (self.table_claim_files or not self.files):
+            return ()
+        return read_records(self.folder / "pages.jsonl", parse_page, watch)
+
+    def _tables(self, watch):
+        if self.has_table_files:
+            return FileFolder(self.folder / "tables")._tables(watch)
+        return self._if_there("tables.jsonl", parse_table, watch)
+
+    def _graphs(self, watch):
+        return self._if_there("graphs.jsonl", parse_graph, watch)
+
+    def _questions(self, split, watch):
+        return read_records(self.question_files[split], parse_question, watch, unique="id")
+
+    def _if_there(self, name: str, parse, watch):
+        path = self.folder / name
+        return read_records(path, parse, watch) if path.is_file() else ()
+
+
+def is_plain(folder: Path) -> bool:
+    """Whether a folder has pages, claims or questions in this layout."""
+    return (folder / "pages.jsonl").is_file() or any(
+        _by_split(folder, stem) for stem in ("claims", "table_claims", "questions")
+    )
+
+
+def _by_split(folder: Path, stem: str) -> dict[str, Path]:
+    return in_order(
+        {path.name.split(".")[1]: path for path in folder.glob(f"{stem}.*.jsonl") if path.name.count(".") == 2}
+    )
 
 
 def _own(record_id: str, original: int | str) -> int | str | None:
@@ -36,20 +99,16 @@ def _own(record_id: str, original: int | str) -> int | str | None:
 # --- Reading --------------------------------------------------------------------------------
 
 
-def read_claims(path, watch: Watch | None = None, *, numbered: bool = False) -> Iterator[Claim]:
-    """Claims, streaming. `numbered`: the id of a claim without one is its line."""
-    parse = _parse_numbered if numbered else parse_claim
-    return told(lambda w: read_records(path, parse, w, unique=lambda claim: claim.id), watch)
+def read_claims(path, watch: Watch | None = None) -> Iterator[Claim]:
+    """Claims, streaming."""
+    return told(lambda w: read_records(path, parse_claim, w, unique="id"), watch)
 
 
-def read_claim_lines(path: Path, watch: Watch | None = None) -> Iterator[Claim]:
+def read_claim_lines(path: Path, watch: Watch) -> Iterator[Claim]:
     """A text file of one claim per line, whose id is its line."""
-
-    def rows(w: Watch) -> Iterator[tuple[int, Callable[[], Row]]]:
-        for line, text in read_lines(path):
-            yield line, functools.partial(Row, {"claim": text}, path, line, w)
-
-    return told(lambda w: parse_rows(rows(w), path, _parse_numbered, w), watch)
+    return parse_rows(
+        read_lines(path), lambda line, text: Row({"claim": text}, path, line, watch), path, parse_numbered, watch
+    )
 
 
 def read_pages(path, watch: Watch | None = None) -> Iterator[Document]:
@@ -58,15 +117,17 @@ def read_pages(path, watch: Watch | None = None) -> Iterator[Document]:
 
 
 def read_tables(path, watch: Watch | None = None) -> Iterator[Table]:
+    """Tables, streaming, as `read_pages`."""
     return told(lambda w: unique_documents(lambda v: read_records(path, parse_table, v), w), watch)
 
 
 def read_graphs(path, watch: Watch | None = None) -> Iterator[Graph]:
+    """Graphs, streaming, as `read_pages`."""
     return told(lambda w: unique_documents(lambda v: read_records(path, parse_graph, v), w), watch)
 
 
 def read_questions(path, watch: Watch | None = None) -> Iterator[Question]:
-    return told(lambda w: read_records(path, parse_question, w, unique=lambda question: question.id), watch)
+    return told(lambda w: read_records(path, parse_question, w, unique="id"), watch)
 
 
 def parse_claim(row: Row) -> Claim:
@@ -86,7 +147,8 @@ def parse_claim(row: Row) -> Claim:
     )
 
 
-def _parse_numbered(row: Row) -> Claim:
+def parse_numbered(row: Row) -> Claim:
+    """A claim whose id, if it has none, is its line."""
     row.value.setdefault("id", row.line)
     return parse_claim(row)
 
@@ -176,89 +238,59 @@ def _text(original: int | str | None) -> str | None:
 
 
 def write_claims(path, claims: Iterable[Claim]) -> int:
-    return write_json_lines(
+    return _write(
         path,
-        (
-            _present(
-                {
-                    "id": _original(claim),
-                    "claim": claim.text,
-                    "label": None if claim.label is None else str(claim.label),
-                    "evidence": claim.evidence_sets,
-                    "kind": claim.kind,
-                    "candidates": claim.candidates or None,
-                    "mixed_evidence": claim.mixed_sets or None,
-                }
-            )
-            for claim in claims
-        ),
+        claims,
+        lambda claim: {
+            "claim": claim.text,
+            "label": None if claim.label is None else str(claim.label),
+            "evidence": claim.evidence_sets,
+            "kind": claim.kind,
+            "candidates": claim.candidates or None,
+            "mixed_evidence": claim.mixed_sets or None,
+        },
     )
 
 
 def write_pages(path, documents: Iterable[Document]) -> int:
     """Writes pages; each sentence is written at its own number, and gaps become empty sentences."""
-    return write_json_lines(
+    return _write(
         path,
-        (
-            _present(
-                {
-                    "id": _original(document),
-                    "title": document.title,
-                    "sentences": by_number(document, "text"),
-                    "headings": _headings(document),
-                    "redirects": document.redirects or None,
-                }
-            )
-            for document in documents
-        ),
+        documents,
+        lambda document: {
+            "title": document.title,
+            "sentences": by_number(document, "text"),
+            "headings": by_number(document, "heading") if any(one.heading for one in document.sentences) else None,
+            "redirects": document.redirects or None,
+        },
     )
 
 
 def write_tables(path, tables: Iterable[Table]) -> int:
-    return write_json_lines(
+    return _write(
         path,
-        (
-            _present(
-                {
-                    "id": _original(table),
-                    "title": table.title,
-                    "header": table.header,
-                    "rows": table.rows,
-                    "caption": table.caption or None,
-                    "page": table.page,
-                }
-            )
-            for table in tables
-        ),
-    )
-
-
-def write_graphs(path, graphs: Iterable[Graph]) -> int:
-    return write_json_lines(
-        path,
-        (
-            _present({"id": graph.id, "subject": graph.subject, "edges": graph.edges, "page": graph.page})
-            for graph in graphs
-        ),
+        tables,
+        lambda table: {
+            "title": table.title,
+            "header": table.header,
+            "rows": table.rows,
+            "caption": table.caption or None,
+            "page": table.page,
+        },
     )
 
 
 def write_questions(path, questions: Iterable[Question]) -> int:
-    return write_json_lines(
+    return _write(
         path,
-        (
-            _present(
-                {
-                    "id": _original(question),
-                    "question": question.text,
-                    "answers": question.answers,
-                    "evidence": question.evidence or None,
-                    "operation": question.operation,
-                    "operands": question.operands or None,
-                }
-            )
-            for question in questions
-        ),
+        questions,
+        lambda question: {
+            "question": question.text,
+            "answers": question.answers,
+            "evidence": question.evidence or None,
+            "operation": question.operation,
+            "operands": question.operands or None,
+        },
     )
 
 
@@ -268,15 +300,11 @@ def by_number(document: Document, field: str) -> list[str]:
     return [known.get(number, "") for number in range(max(known, default=-1) + 1)]
 
 
-def _headings(document: Document) -> list[str] | None:
-    """The heading of each sentence; None if the page has no headings."""
-    headings = by_number(document, "heading")
-    return headings if any(headings) else None
-
-
 def _original(record) -> int | str:
     return record.id if record.original_id is None else record.original_id
 
 
-def _present(row: dict) -> dict:
-    return {field: value for field, value in row.items() if value is not None}
+def _write(path, records: Iterable[Record], fields: Callable[[Record], dict]) -> int:
+    """Writes the id of each record, and its fields that are not None."""
+    rows = ({"id": _original(record), **fields(record)} for record in records)
+    return write_json_lines(path, ({name: value for name, value in row.items() if value is not None} for row in rows))

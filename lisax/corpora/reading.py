@@ -16,6 +16,7 @@ import difflib
 import functools
 import json
 import logging
+import operator
 import os
 import re
 import sys
@@ -33,13 +34,12 @@ from lisax.records import Label, check_id
 from lisax.text import titles
 
 log = logging.getLogger(__name__)
+Content = TypeVar("Content")
 Record = TypeVar("Record")
 
 KEPT_KINDS, SHOWN_OF_A_KIND, LINES_OF_A_KIND = 100, 3, 5
 # The variable parts of problems of one kind: numbers, quoted texts, and found values.
 _VARYING = re.compile(r"""\d+|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|found .*""", re.DOTALL)
-LARGEST_JSON_MEMBER = 1 << 23
-_MEMBER = re.compile(r'\s*([{,])\s*("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)
 
 
 @functools.lru_cache(maxsize=256)
@@ -263,6 +263,14 @@ class Row:
             for i, value in enumerate(self.each(field, values, str))
         )
 
+    def within(self, value: dict) -> Row:
+        """An object within this one, at the same place."""
+        return dataclasses.replace(self, value=value)
+
+    def objects(self, field: str, default: Any = ...) -> list[Row]:
+        """The objects of a list."""
+        return [self.within(value) for value in self.each(field, self.get(field, list, default), dict)]
+
     def label(self, names: Mapping[str, Label]) -> Label:
         """The label of a claim, see `label_of`."""
         return label_of(self.get("label", str), names, self.watch, path=self.path, line=self.line, field="label")
@@ -309,42 +317,6 @@ def read_json(path: Path, kind: type) -> Any:
     return parse_json(read_file(path), kind, path)
 
 
-def read_json_members(path: Path, largest: int = LARGEST_JSON_MEMBER) -> Iterator[tuple[str, Any]]:
-    """Yields (key, value) of each member of a file with one JSON object; members have at most `largest` characters."""
-    decoder, mark = json.JSONDecoder(), "{"
-    try:
-        with path.open(encoding="utf-8-sig") as file:
-            window = file.read(largest)
-            while True:
-                at = 0
-                while (found := _MEMBER.match(window, at)) and found[1] == mark:
-                    try:
-                        _, end = decoder.raw_decode(window, found.end())
-                    except (ValueError, RecursionError):
-                        break
-                    if end == len(window):  # a number may continue
-                        break
-                    yield (
-                        parse_value(found[2], path=path),
-                        parse_value(window[found.end() : end], path=path),
-                    )
-                    at, mark = end, ","
-                window, rest = window[at:], file.read(largest)
-                if not rest and "".join(window.split()) == ("}" if mark == "," else "{}"):
-                    return
-                if not rest or not at:
-                    raise DataError(
-                        "not valid JSON: expected an object whose members have at most "
-                        f"{largest:,} characters, found {window!r:.80}",
-                        path=path,
-                    )
-                window += rest
-    except UnicodeDecodeError as error:
-        raise DataError(f"not valid JSON: not UTF-8 ({error.reason})", path=path) from None
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}", path=path) from None
-
-
 def json_rows(path: Path) -> Iterator[dict]:
     """The objects of a JSON Lines file, to recognise its layout: other lines are left to its reader to report."""
     for line, text in read_lines(path):
@@ -353,33 +325,30 @@ def json_rows(path: Path) -> Iterator[dict]:
 
 
 def parse_rows(
-    rows: Iterable[tuple[int, Callable[[], Row]]],
+    rows: Iterable[tuple[int, Content]],
+    row: Callable[[int, Content], Row],
     path: Path,
     parse: Callable[[Row], Record | None],
     watch: Watch,
     *,
-    unique: Callable[[Record], str] | None = None,
+    unique: str = "",
     first_is: str = "on line",
 ) -> Iterator[Record]:
-    """The result of `parse` for each (line, function that makes the row); an invalid row is reported and left out.
-    Rows for which `parse` returns None are left out.
+    """The result of `parse` for the `row` of each (line, content); an invalid row is reported and left out. Rows for
+    which `parse` returns None are left out.
 
-    With `unique`, a duplicate id in this file is a problem (all ids stay in memory).
+    `unique` is the attribute of a record that no other of this file may have (all stay in memory).
     """
     seen: dict[str, int] = {}
+    key = operator.attrgetter(unique) if unique else None
     try:
-        for line, row in rows:
+        for line, content in rows:
             try:
-                record = parse(row())
-                if record is not None and unique is not None:
-                    first = seen.setdefault(unique(record), line)
-                    if first != line:
-                        raise DataError(
-                            f"duplicate id {unique(record)!r}, first {first_is} {first}",
-                            path=path,
-                            line=line,
-                            field="id",
-                        )
+                record = parse(row(line, content))
+                if record is not None and key is not None and (first := seen.setdefault(key(record), line)) != line:
+                    raise DataError(
+                        f"duplicate id {key(record)!r}, first {first_is} {first}", path=path, line=line, field="id"
+                    )
             except DataError as error:
                 watch.problem(error)
                 continue
@@ -394,22 +363,17 @@ def parse_rows(
         watch.problem(error)
 
 
-def read_records(
-    path, parse: Callable[[Row], Record | None], watch: Watch, *, unique: Callable[[Record], str] | None = None
-) -> Iterator[Record]:
+def read_records(path, parse: Callable[[Row], Record | None], watch: Watch, *, unique: str = "") -> Iterator[Record]:
     """The records of a JSON Lines file, one per line, see `parse_rows`."""
     path = Path(path)
 
     def row(line: int, text: str) -> Row:
         return Row(parse_json_object(text, path=path, line=line), path, line, watch)
 
-    rows = ((line, functools.partial(row, line, text)) for line, text in read_lines(path))
-    return parse_rows(rows, path, parse, watch, unique=unique)
+    return parse_rows(read_lines(path), row, path, parse, watch, unique=unique)
 
 
-def read_entries(
-    path: Path, parse: Callable[[Row], Record], watch: Watch, *, unique: Callable[[Record], str] | None = None
-) -> Iterator[Record]:
+def read_entries(path: Path, parse: Callable[[Row], Record], watch: Watch, *, unique: str = "") -> Iterator[Record]:
     """The records of a JSON array, one per object, see `parse_rows`."""
 
     def row(number: int, entry: Any) -> Row:
@@ -417,11 +381,41 @@ def read_entries(
             raise DataError(f"expected an object, found {entry!r:.80}", path=path, field=f"[{number - 1}]")
         return Row(entry, path, number, watch)
 
-    def rows() -> Iterator[tuple[int, Callable[[], Row]]]:
-        for number, entry in enumerate(read_json(path, list), start=1):
-            yield number, functools.partial(row, number, entry)
+    def rows() -> Iterator[tuple[int, Any]]:
+        yield from enumerate(read_json(path, list), start=1)
 
-    return parse_rows(rows(), path, parse, watch, unique=unique, first_is="in entry")
+    return parse_rows(rows(), row, path, parse, watch, unique=unique, first_is="in entry")
+
+
+def read_separated(
+    path: Path,
+    split: Callable[[str, int], list[str]],
+    check: Callable[[list[str]], None],
+    parse: Callable[[Row], Record | None],
+    watch: Watch,
+    *,
+    unique: str = "",
+) -> Iterator[Record]:
+    """The records of a file with one per line below the header, see `parse_rows`. `split` finds the fields of a line with
+    this number, and `check` raises an error for the names of wrong fields."""
+    names: list[str] = []
+
+    def rows() -> Iterator[tuple[int, str]]:
+        lines = read_lines(path)
+        _, first = next(lines)
+        names.extend(first.split("\t"))
+        check(names)
+        yield from lines
+
+    def row(line: int, text: str) -> Row:
+        fields = split(text, line)
+        if len(fields) != len(names):
+            raise DataError(
+                f"expected {len(names)} fields separated by tabs, found {len(fields)}", path=path, line=line
+            )
+        return Row(dict(zip(names, fields)), path, line, watch)
+
+    return parse_rows(rows(), row, path, parse, watch, unique=unique)
 
 
 def parsed_files(
@@ -458,43 +452,27 @@ def told(read: Callable[[Watch], Iterator[Record]], watch: Watch | None) -> Iter
     watch.tell()
 
 
-class Ledger:
-    """Finds duplicate ids in a stream of millions at eight bytes per id.
+def unique_documents(stream: Callable[[Watch], Iterable[Record]], watch: Watch) -> Iterator[Record]:
+    """`stream(watch)`, streaming; ids that occur twice are reported as problems at its end.
 
-    Hashes are kept while the stream runs. Equal ones are checked by reading the stream a second time, so that the error
-    names both places and hash collisions cause no false alarm.
+    Of millions of ids the hashes are kept, eight bytes each. Where they are equal, the stream is read a second time, so
+    that the error names both places and hash collisions cause no false alarm.
     """
+    import numpy as np
 
-    def __init__(self):
-        self._hashes = array("q")
-
-    def add(self, record_id: str) -> None:
-        self._hashes.append(hash(record_id))
-
-    def report(self, again: Callable[[Watch], Iterator[str]], watch: Watch) -> None:
-        """Reports each duplicate to `watch`. `again(quiet_watch)` yields the same ids a second time."""
-        import numpy as np
-
-        hashes = np.sort(np.frombuffer(self._hashes, dtype=np.int64)) if self._hashes else np.zeros(0, np.int64)
-        repeated = set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
-        if not repeated:
-            return
-        places: dict[str, str] = {}
-        quiet = Watch(keep_going=True)
-        for record_id in again(quiet):
-            if hash(record_id) in repeated:
-                path, line = quiet.where
-                first = places.setdefault(record_id, f"{path}:{line}")
-                if first != f"{path}:{line}":
-                    watch.problem(
-                        DataError(f"duplicate id {record_id!r}, first at {first}", path=path, line=line, field="id")
-                    )
-
-
-def unique_documents(stream: Callable[[Watch], Iterator[Any]], watch: Watch) -> Iterator[Any]:
-    """`stream(watch)`, streaming; duplicate ids are reported as problems at its end."""
-    ledger = Ledger()
+    hashes = array("q")
     for document in stream(watch):
-        ledger.add(document.id)
+        hashes.append(hash(document.id))
         yield document
-    ledger.report(lambda quiet: (document.id for document in stream(quiet)), watch)
+    ordered = np.sort(np.asarray(hashes))
+    if not (repeated := set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())):
+        return
+    places: dict[str, str] = {}
+    quiet = Watch(keep_going=True)
+    for document in stream(quiet):
+        if hash(document.id) in repeated:
+            path, line = quiet.where
+            if (first := places.setdefault(document.id, f"{path}:{line}")) != f"{path}:{line}":
+                watch.problem(
+                    DataError(f"duplicate id {document.id!r}, first at {first}", path=path, line=line, field="id")
+                )

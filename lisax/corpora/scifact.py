@@ -10,11 +10,10 @@ the `cited_doc_ids` are not candidates: retrieval finds them. A claim whose abst
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from lisax.corpora.dataset import SPLITS, Dataset
-from lisax.corpora.reading import LeftOut, Row, Watch, label_of, read_records, told, unique_documents
+from lisax.corpora.reading import LeftOut, Row, label_of, read_records
 from lisax.records import Claim, Document, Label, Sentence, sentence_id
 from lisax.text import titles
 
@@ -27,20 +26,19 @@ class SciFact(Dataset):
     def __init__(self, folder: Path):
         super().__init__(folder, claim_files(folder))
 
-    def claims(self, split, watch=None):
-        return read_claims(self.claim_file(split), watch)
+    def _claims(self, split, watch):
+        return read_records(self.files[split], parse_claim, watch, unique="id")
 
-    def documents(self, watch=None):
-        corpus = self.folder / "corpus.jsonl"
-        return told(lambda w: unique_documents(lambda v: read_records(corpus, parse_page, v), w), watch)
+    def _documents(self, watch):
+        return read_records(self.folder / "corpus.jsonl", parse_page, watch)
 
 
 def claim_files(folder: Path) -> dict[str, Path]:
     return {split: path for split in SPLITS if (path := folder / f"claims_{split}.jsonl").is_file()}
 
 
-def read_claims(path: Path, watch: Watch | None = None) -> Iterator[Claim]:
-    return told(lambda w: read_records(path, parse_claim, w, unique=lambda claim: claim.id), watch)
+def is_scifact(folder: Path) -> bool:
+    return (folder / "corpus.jsonl").is_file() and bool(claim_files(folder))
 
 
 def parse_claim(row: Row) -> Claim:
@@ -51,8 +49,7 @@ def parse_claim(row: Row) -> Claim:
     for document, found in row.get("evidence", dict).items():
         if not isinstance(found, list):
             raise row.error(f"evidence.{document}", f"expected a list, found {found!r:.80}")
-        for value in row.each(f"evidence.{document}", found, dict):
-            one = Row(value, row.path, row.line, row.watch)
+        for one in map(row.within, row.each(f"evidence.{document}", found, dict)):
             where = {"path": row.path, "line": row.line, "field": f"evidence.{document}.label"}
             labels.add(label_of(one.get("label", str), LABELS, row.watch, **where))
             numbers = one.each("sentences", one.get("sentences", list), int)

@@ -6,11 +6,10 @@ Each claim has a table of its own with the claim's id, because entries repeat th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from lisax.corpora.dataset import SPLITS, TableDataset
-from lisax.corpora.reading import Row, Watch, one_file, read_entries, read_json, told
+from lisax.corpora.reading import Row, Watch, one_file, read_entries, read_json
 from lisax.documents.grid import Place, make_table
 from lisax.errors import DataError
 from lisax.records import Claim, Label, Table
@@ -23,15 +22,13 @@ FIELDS = {"claim", "label", "table_column_names", "table_content_values"}
 class SciTab(TableDataset):
     layout = "scitab"
 
-    def claims(self, split, watch=None):
-        return read_claims(self.claim_file(split), watch)
+    def _claims(self, split, watch):
+        return read_entries(self.files[split], parse_claim, watch, unique="id")
 
-    def tables(self, watch=None):
+    def _tables(self, watch):
         # A problem of an entry is reported with its claim.
-        quiet = Watch(keep_going=True) if watch is not None and watch.keep_going else watch
-        return told(
-            lambda w: (table for path in self.files.values() for table in read_entries(path, parse_table, w)), quiet
-        )
+        quiet = Watch(keep_going=True) if watch.keep_going else watch
+        return (table for path in self.files.values() for table in read_entries(path, parse_table, quiet))
 
 
 def is_scitab(path: Path) -> bool:
@@ -50,10 +47,6 @@ def find(folder: Path) -> SciTab | None:
     ):
         one_file(files, path.stem if path.stem in SPLITS else "test", path)
     return SciTab(folder, files) if files else None
-
-
-def read_claims(path: Path, watch: Watch | None = None) -> Iterator[Claim]:
-    return told(lambda w: read_entries(path, parse_claim, w, unique=lambda claim: claim.id), watch)
 
 
 def parse_claim(row: Row) -> Claim:

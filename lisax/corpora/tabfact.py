@@ -35,8 +35,6 @@ from lisax.corpora.reading import (
     parsed_files,
     read_json,
     read_records,
-    told,
-    unique_documents,
 )
 from lisax.documents.grid import LIMITS
 from lisax.errors import DataError, LisaxError
@@ -75,15 +73,10 @@ class TabFact(TableDataset):
         return tuple(name for name in SUBSETS if "test" in self.files and self._found(f"{name}_id.json"))
 
     def claims(self, split, watch=None):
-        part = None
-        if split in self.subsets:
-            part, split = self._ids(split), "test"
-        self.claim_file(split)
-        claims = told(functools.partial(self._claims, split), watch)
-        return claims if part is None else (claim for claim in claims if claim.gold_ids[0] in part)
-
-    def tables(self, watch=None):
-        return told(lambda w: unique_documents(self._tables, w), watch)
+        if split not in self.subsets:
+            return super().claims(split, watch)
+        part = self._ids(split)
+        return (claim for claim in super().claims("test", watch) if claim.gold_ids[0] in part)
 
     def _tables(self, watch: Watch) -> Iterator[Table]:
         try:
@@ -124,7 +117,7 @@ class TabFact(TableDataset):
         if (self.wording == "lemmatised") != (path.name == f"{OWNERS_NAMES[split]}_examples.json"):
             watch.warn(f"splits that are not there as {self.wording} (the other wording is read)", path)
         if path.suffix == ".jsonl":
-            yield from read_core_claims(path, watch)
+            yield from read_records(path, parse_core_claim, watch, unique="id")
             return
         try:
             if path.name in KINDS:
@@ -203,11 +196,6 @@ def tables_path(folder: Path) -> Path:
 # --- Claims ---------------------------------------------------------------------------------
 
 
-def read_core_claims(path: Path, watch: Watch | None = None) -> Iterator[Claim]:
-    """The claims of `train_core.jsonl`."""
-    return told(lambda w: read_records(path, parse_core_claim, w, unique=lambda claim: claim.id), watch)
-
-
 def parse_core_claim(row: Row) -> Claim:
     """A line of `train_core.jsonl`."""
     claim_id, original = row.id()
@@ -254,19 +242,15 @@ def parse_entry(path: Path, table: str, entry: Any, watch: Watch) -> tuple[list[
     return texts, found
 
 
-def read_claims(path: Path, watch: Watch | None = None) -> Iterator[Claim]:
+def read_claims(path: Path, watch: Watch) -> Iterator[Claim]:
     """The claims of all tables in one JSON file, of unknown kind."""
-
-    def read(w: Watch) -> Iterator[Claim]:
-        try:
-            entries = read_json(path, dict)
-        except DataError as error:
-            w.problem(error)
-            return
-        for table, entry in entries.items():
-            yield from _told_claims(path, table, entry, None, w)
-
-    return told(read, watch)
+    try:
+        entries = read_json(path, dict)
+    except DataError as error:
+        watch.problem(error)
+        return
+    for table, entry in entries.items():
+        yield from _told_claims(path, table, entry, None, watch)
 
 
 def _told_claims(path: Path, table: str, entry: Any, kind: str | None, watch: Watch) -> Iterator[Claim]:

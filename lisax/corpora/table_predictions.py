@@ -39,7 +39,7 @@ def prediction_row(found: TablePrediction) -> dict:
 
 def read_predictions(path: str | os.PathLike, watch: Watch | None = None) -> Iterator[TablePrediction]:
     """The verdicts in a file from any system; missing probabilities are NaN."""
-    return told(lambda w: read_records(path, parse_prediction, w, unique=lambda row: row.verdict.claim_id), watch)
+    return told(lambda w: read_records(path, parse_prediction, w, unique="verdict.claim_id"), watch)
 
 
 def parse_prediction(row: Row) -> TablePrediction:

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lisax.corpora import archives
-from lisax.corpora.dataset import QuestionDataset
-from lisax.corpora.reading import Watch, parsed_files, told
+from lisax.corpora.dataset import SPLITS, TableDataset
+from lisax.corpora.reading import Row, Watch, parse_rows, parsed_files
 from lisax.documents import csv_tables
 from lisax.documents.grid import Place, make_table, within_limits
 from lisax.errors import DataError
@@ -39,21 +39,30 @@ COLUMNS = (
 SEVERAL_TABLES = "questions over several tables (left out)"
 
 
-class TabMcq(QuestionDataset):
+class TabMcq(TableDataset):
     layout = "tabmcq"
 
     def __init__(self, folder: Path):
-        super().__init__(folder, dict.fromkeys(("train", "dev", "test"), folder / QUESTIONS))
+        super().__init__(folder, question_files=dict.fromkeys(SPLITS, folder / QUESTIONS))
 
-    def tables(self, watch=None):
-        return told(lambda w: read_tables(self.folder / "Tables", w), watch)
+    def _tables(self, watch):
+        """The tables by subfolder and name."""
+        folder = self.folder / "Tables"
+        members = (
+            (file, functools.partial(parse_table, f"{place}-{file.stem}", file, content, watch))
+            for place in FOLDERS
+            if (folder / place).is_dir()
+            for file, content in archives.read_folder(folder / place, ".tsv")
+        )
+        nothing = DataError(f"no table: expected {', '.join(FOLDERS)} with files *.tsv", path=folder)
+        return parsed_files(members, watch, nothing=nothing)
 
     @functools.cached_property
-    def _tables(self) -> dict[str, Table]:
+    def _tables_by_id(self) -> dict[str, Table]:
         return {table.id: table for table in self.tables(Watch(keep_going=True))}
 
-    def questions(self, split, watch=None):
-        return told(lambda w: read_questions(self.folder / QUESTIONS, split, self._tables, w), watch)
+    def _questions(self, split, watch):
+        return read_questions(self.question_files[split], split, self._tables_by_id, watch)
 
 
 def is_tabmcq(folder: Path) -> bool:
@@ -66,70 +75,43 @@ def split_of(number: int) -> str:
 
 def read_questions(path: Path, split: str, tables: dict[str, Table], watch: Watch) -> Iterator[Question]:
     """The questions of a split; reports only their problems and those of the file."""
-    try:
+    names: list[str] = []
+
+    def rows() -> Iterator[tuple[int, list[str]]]:
         header, rows = _rows(path, read_file(path))
-        names = [name.strip() for name in header]
+        names.extend(name.strip() for name in header)
         if missing := [name for name in COLUMNS if name not in names]:
             raise DataError(f"expected the columns {', '.join(COLUMNS)}; {missing[0]} is missing", path=path, line=1)
-        for number, fields in enumerate(rows, start=1):
-            line = number + 1
-            if split_of(number) != split:
-                continue
-            try:
-                question = parse_question(dict(zip(names, map(titles.one_line, fields))), number, tables, path, line)
-            except DataError as error:
-                watch.problem(error)
-                continue
-            if question is None:
-                watch.warn(SEVERAL_TABLES, path, line)
-            else:
-                watch.where = (path, line)
-                yield question
-    except DataError as error:
-        watch.problem(error)
+        yield from ((number + 1, fields) for number, fields in enumerate(rows, start=1) if split_of(number) == split)
+
+    def row(line: int, fields: list[str]) -> Row:
+        return Row(dict(zip(names, map(titles.one_line, fields))), path, line, watch)
+
+    return parse_rows(rows(), row, path, lambda row: parse_question(row, tables), watch)
 
 
-def parse_question(
-    row: dict[str, str], number: int, tables: dict[str, Table], path: Path, line: int
-) -> Question | None:
+def parse_question(row: Row, tables: dict[str, Table]) -> Question | None:
     """The question of a line; None for one over several tables."""
 
     def whole(field: str, size: int, lowest: int = 0) -> int:
-        text = row[field]
+        text = row.value[field]
         if not (text.isascii() and text.isdigit() and len(text) < 10 and lowest <= int(text) < lowest + size):
-            raise DataError(
-                f"expected {lowest} to {lowest + size - 1}, found {text!r:.80}", path=path, line=line, field=field
-            )
+            raise row.error(field, f"expected {lowest} to {lowest + size - 1}, found {text!r:.80}")
         return int(text)
 
-    if missing := [name for name in COLUMNS if not row.get(name)]:
-        raise DataError("the field is missing", path=path, line=line, field=missing[0])
-    if "&" in row["RELEVANT TABLE"]:
+    if missing := [name for name in COLUMNS if not row.value.get(name)]:
+        raise row.error(missing[0], "the field is missing")
+    name = row.value["RELEVANT TABLE"]
+    if "&" in name:
+        row.warn(SEVERAL_TABLES)
         return None
-    table = tables.get(row["RELEVANT TABLE"].lower())
-    if table is None:
-        raise DataError(
-            f"there is no table {row['RELEVANT TABLE']!r:.80}", path=path, line=line, field="RELEVANT TABLE"
-        )
+    if (table := tables.get(name.lower())) is None:
+        raise row.error("RELEVANT TABLE", f"there is no table {name!r:.80}")
     i = whole("RELEVANT ROW", len(table.rows), 1) - 1  # the header is row 0
     j = whole("RELEVANT COL", len(table.header))
-    choice = row[f"CHOICE {whole('CORRECT CHOICE', 4, 1)}"]
-    return Question(
-        f"q{number}", row["QUESTION"], tuple(dict.fromkeys((table.rows[i][j], choice))), (cell_id(table.id, i, j),)
-    )
-
-
-def read_tables(folder: Path, watch: Watch) -> Iterator[Table]:
-    """The tables by subfolder and name."""
-    members = (
-        (file, functools.partial(parse_table, f"{place}-{file.stem}", file, content, watch))
-        for place in FOLDERS
-        if (folder / place).is_dir()
-        for file, content in archives.read_folder(folder / place, ".tsv")
-    )
-    return parsed_files(
-        members, watch, nothing=DataError(f"no table: expected {', '.join(FOLDERS)} with files *.tsv", path=folder)
-    )
+    choice = row.value[f"CHOICE {whole('CORRECT CHOICE', 4, 1)}"]
+    answers = tuple(dict.fromkeys((table.rows[i][j], choice)))
+    return Question(f"q{row.line - 1}", row.value["QUESTION"], answers, (cell_id(table.id, i, j),))
 
 
 def parse_table(name: str, file: Path, content: bytes, watch: Watch) -> Table:

@@ -16,10 +16,11 @@ import tempfile
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from lisax.corpora import archives
 from lisax.corpora.dataset import SPLITS, StructureDataset
-from lisax.corpora.reading import Watch, read_json, told
+from lisax.corpora.reading import Row, Watch, read_entries
 from lisax.errors import DataError
 from lisax.files.reading import DEEPEST_NESTING
 from lisax.records import DataText, check_id
@@ -39,16 +40,13 @@ class Dart(StructureDataset):
 
     def __init__(self, folder: Path):
         super().__init__(folder)
-        self.text_files = dart_files(folder)
+        self.data_text_files = dart_files(folder)
 
-    @property
-    def data_text_splits(self):
-        return tuple(self.text_files)
-
-    def data_texts(self, split, watch=None):
-        path = self.text_files[split]
-        read = read_dart_json if path.suffix == ".json" else read_dart_xml
-        return told(lambda w: read(path, split, w), watch)
+    def _data_texts(self, split, watch):
+        path = self.data_text_files[split]
+        if path.suffix == ".json":
+            return read_entries(path, lambda row: parse_dart(row, split), watch)
+        return read_dart_xml(path, split, watch)
 
 
 class WebNlg(StructureDataset):
@@ -56,14 +54,10 @@ class WebNlg(StructureDataset):
 
     def __init__(self, folder: Path):
         super().__init__(folder)
-        self.files_of = webnlg_files(folder)
+        self.data_text_files = webnlg_files(folder)
 
-    @property
-    def data_text_splits(self):
-        return tuple(split for split in SPLITS if split in self.files_of)
-
-    def data_texts(self, split, watch=None):
-        return told(lambda w: read_webnlg(self.files_of[split], split, w), watch)
+    def _data_texts(self, split, watch):
+        return read_webnlg(self.data_text_files[split], split, watch)
 
 
 def dart_files(folder: Path) -> dict[str, Path]:
@@ -79,7 +73,7 @@ def webnlg_files(folder: Path) -> dict[str, list[Path]]:
     """Split -> the archive, or its XML files by path; a file's split is the name of the folder that contains it."""
     if packed := sorted(folder.glob("webnlg*.tar.gz")):
         names = {_split_of(name) for name, _ in archives.read_folder(packed[0], ".xml")}
-        return dict.fromkeys(names & set(SPLITS), packed[:1])
+        return {split: packed[:1] for split in SPLITS if split in names}
     files: dict[str, list[Path]] = {}
     for path in sorted(folder.glob("**/*triples/*.xml")):
         files.setdefault(_split_of(path.relative_to(folder)), []).append(path)
@@ -113,61 +107,40 @@ def words(name: str) -> str:
 
 
 def _record(
-    key: str, triples: Sequence[Triple], texts: Iterable[str], source: str, watch: Watch, path: Path, line: int | None
+    key: str, triples: Sequence[Triple], texts: Iterable[str], source: str, watch: Watch, path: Path
 ) -> DataText | None:
     title, pairs = to_pairs([tuple(map(titles.one_line, triple)) for triple in triples])
     texts = tuple(dict.fromkeys(filter(None, map(titles.one_line, texts))))
     if not texts or not pairs:
-        watch.warn("sets of triples without a text or a triple (left out)", path, line)
+        watch.warn("sets of triples without a text or a triple (left out)", path)
         return None
-    watch.where = (path, line)
+    watch.where = (path, None)
     return DataText(key, title, pairs, texts, source)
 
 
 # --- DART's JSON ----------------------------------------------------------------------------
 
 
-def read_dart_json(path: Path, split: str, watch: Watch) -> Iterator[DataText]:
-    """One record per entry with the id `dart:{split}:{number}`; `source` is that of its first text."""
-    try:
-        entries = read_json(path, list)
-    except DataError as error:
-        watch.problem(error)
-        return
-    for number, entry in enumerate(entries):
-        try:
-            triples, texts, source = parse_dart(entry, path, number)
-        except DataError as error:
-            watch.problem(error)
-            continue
-        if record := _record(f"dart:{split}:{number}", triples, texts, source, watch, path, None):
-            yield record
+def parse_dart(row: Row, split: str) -> DataText | None:
+    """One member of the file's list, with the id `dart:{split}:{number}`; `source` is that of its first text."""
 
+    def check(fits: bool, field: str, expected: str, found: Any) -> None:
+        if not fits:
+            message = f"expected {expected}, found {found!r:.80}"
+            raise DataError(message, path=row.path, field=f"[{row.line - 1}]{field}")
 
-def parse_dart(entry, path: Path, number: int) -> tuple[list[Triple], list[str], str]:
-    """(triples, texts, source of the first text) of one member of the file's list."""
-
-    def wrong(field: str, expected: str, found) -> DataError:
-        return DataError(f"expected {expected}, found {found!r:.80}", path=path, field=f"[{number}]{field}")
-
-    if not isinstance(entry, dict):
-        raise wrong("", "an object", entry)
-    for field in ("tripleset", "annotations"):
-        if not isinstance(entry.get(field), list):
-            raise wrong(f".{field}", "a list", entry.get(field))
-    for i, triple in enumerate(entry["tripleset"]):
-        if not (isinstance(triple, list) and len(triple) == 3 and all(isinstance(part, str) for part in triple)):
-            raise wrong(f".tripleset[{i}]", "three strings", triple)
-    for i, text in enumerate(entry["annotations"]):
-        if not (
-            isinstance(text, dict) and isinstance(text.get("text"), str) and isinstance(text.get("source", ""), str)
-        ):
-            raise wrong(f".annotations[{i}]", "an object with a text", text)
-    texts = entry["annotations"]
-    return (
-        [tuple(triple) for triple in entry["tripleset"]],
-        [text["text"] for text in texts],
-        texts[0].get("source", "") if texts else "",
+    triples, texts = row.value.get("tripleset"), row.value.get("annotations")
+    check(isinstance(triples, list), ".tripleset", "a list", triples)
+    check(isinstance(texts, list), ".annotations", "a list", texts)
+    for i, triple in enumerate(triples):
+        fits = isinstance(triple, list) and len(triple) == 3 and all(isinstance(part, str) for part in triple)
+        check(fits, f".tripleset[{i}]", "three strings", triple)
+    for i, text in enumerate(texts):
+        fits = isinstance(text, dict) and isinstance(text.get("text"), str) and isinstance(text.get("source", ""), str)
+        check(fits, f".annotations[{i}]", "an object with a text", text)
+    source = texts[0].get("source", "") if texts else ""
+    return _record(
+        f"dart:{split}:{row.line - 1}", triples, [text["text"] for text in texts], source, row.watch, row.path
     )
 
 
@@ -178,7 +151,7 @@ def read_dart_xml(path: Path, split: str, watch: Watch) -> Iterator[DataText]:
     """DART's XML: like WebNLG's, but with blanks in names, and with a text's source as its comment."""
     for number, (triples, texts, _) in enumerate(_entries(path, path, watch)):
         source = texts[0][0] if texts else ""
-        if record := _record(f"dart:{split}:{number}", triples, [text for _, text in texts], source, watch, path, None):
+        if record := _record(f"dart:{split}:{number}", triples, [text for _, text in texts], source, watch, path):
             yield record
 
 
@@ -193,7 +166,7 @@ def read_webnlg(places: Sequence[Path], split: str, watch: Watch) -> Iterator[Da
             for triples, texts, eid in _entries(file, path, watch):
                 triples = [(_entity(subject), relation, _entity(value)) for subject, relation, value in triples]
                 key = titles.page_id(f"webnlg:{split}:{name}:{eid}")
-                if record := _record(key, triples, [text for _, text in texts], "webnlg", watch, path, None):
+                if record := _record(key, triples, [text for _, text in texts], "webnlg", watch, path):
                     yield record
     except DataError as error:
         watch.problem(error)

@@ -9,9 +9,8 @@ dropped: only one annotator found them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from lisax.corpora.reading import Row, Watch, read_records, told, unique_documents
+from lisax.corpora.dataset import Dataset
+from lisax.corpora.reading import Row, read_records
 from lisax.records import Claim, Document, Label, Sentence, check_id, sentence_id
 from lisax.text import titles
 
@@ -23,22 +22,18 @@ LABEL_NAMES = {
 _TITLE = "(meta data) TITLE:"
 
 
-def read_claims(path, watch: Watch | None = None) -> Iterator[Claim]:
-    """The claims of one file; a claim's candidates are the non-empty sentences of its article."""
-    return told(lambda w: read_records(path, parse_claim, w, unique=lambda claim: claim.id), watch)
+class Wice(Dataset):
+    layout = "wice"
 
+    def _claims(self, split, watch):
+        return read_records(self.files[split], parse_claim, watch, unique="id")
 
-def read_pages(paths, watch: Watch | None = None) -> Iterator[Document]:
-    """The cited articles of these files, streaming, one per claim."""
-
-    def stream(w: Watch) -> Iterator[Document]:
-        for path in paths:
-            yield from read_records(path, parse_page, w)
-
-    return told(lambda w: unique_documents(stream, w), watch)
+    def _documents(self, watch):
+        return (page for path in self.files.values() for page in read_records(path, parse_page, watch))
 
 
 def parse_claim(row: Row) -> Claim:
+    """A claim; its candidates are the non-empty sentences of its article."""
     page, original = _id(row)
     label = row.label(LABEL_NAMES)
     texts = row.strings("evidence")

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import json
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from lisax.corpora.answer_cells import NO_CELL, exact_number, value_of
-from lisax.corpora.dataset import SPLITS, QuestionDataset
-from lisax.corpora.reading import Row, Watch, read_records, told, unique_documents
+from lisax.corpora.dataset import SPLITS, TableDataset
+from lisax.corpora.reading import Row, Watch, read_records
 from lisax.documents.grid import Place, make_table
 from lisax.records import Operation, Question, Table, cell_id
 
@@ -27,23 +27,21 @@ OPERATIONS = tuple(Operation)  # by the number of an aggregation
 COMPARISONS = (None, operator.gt, operator.lt)  # by the number of an operator: equal, greater, less
 
 
-class WikiSql(QuestionDataset):
+class WikiSql(TableDataset):
     layout = "wikisql"
 
     def __init__(self, folder: Path):
-        super().__init__(folder, question_files(folder))
+        super().__init__(folder, question_files=question_files(folder))
 
-    def tables(self, watch=None):
-        return told(lambda w: unique_documents(self._stream, w), watch)
-
-    def _stream(self, watch: Watch) -> Iterator[Table]:
+    def _tables(self, watch):
         for path in self.question_files.values():
             yield from read_records(tables_beside(path), parse_table, watch)
 
-    def questions(self, split, watch=None):
-        if split not in self.question_files:
-            return iter(())
-        return told(lambda w: read_questions(self.question_files[split], w), watch)
+    def _questions(self, split, watch):
+        """The questions of a split, with the answers that their queries find in the tables next to its file."""
+        path = self.question_files[split]
+        tables = {table.id: table for table in read_records(tables_beside(path), parse_table, Watch(keep_going=True))}
+        return read_records(path, lambda row: parse_question(row, tables), watch)
 
 
 def question_files(folder: Path) -> dict[str, Path]:
@@ -80,12 +78,6 @@ def _cell(value: str | float | None) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return "" if value is None else str(value)
-
-
-def read_questions(path: Path, watch: Watch) -> Iterator[Question]:
-    """The questions of one file, with the answers that their queries find in the tables next to it."""
-    tables = {table.id: table for table in read_records(tables_beside(path), parse_table, Watch(keep_going=True))}
-    return read_records(path, lambda row: parse_question(row, tables), watch)
 
 
 def parse_question(row: Row, tables: Mapping[str, Table]) -> Question:

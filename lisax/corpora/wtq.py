@@ -18,6 +18,7 @@ table. Questions of the E2E sets are known to be answered by a cell, so cells in
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import io
 import os
@@ -26,12 +27,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lisax.corpora import answer_cells, archives
-from lisax.corpora.dataset import QuestionDataset
-from lisax.corpora.reading import Row, Watch, parsed_files, read_json, read_records, told
+from lisax.corpora.dataset import TableDataset
+from lisax.corpora.reading import Row, Watch, parsed_files, read_json, read_records, read_separated
 from lisax.documents import csv_tables
 from lisax.documents.grid import Place, make_table, within_limits
 from lisax.errors import DataError
-from lisax.files.reading import decoded, read_lines
+from lisax.files.reading import decoded
 from lisax.records import Question, Table, check_id
 from lisax.text import titles
 
@@ -49,37 +50,41 @@ _ESCAPED = re.compile(r"\\([np\\])")
 _UNESCAPED = {"n": "\n", "p": "|", "\\": "\\"}
 
 
-class WikiTableQuestions(QuestionDataset):
+class WikiTableQuestions(TableDataset):
     layout = "wikitablequestions"
 
     def __init__(self, folder: Path):
-        super().__init__(folder, question_files(folder))
+        super().__init__(folder, question_files=question_files(folder))
         self.tables_path = next((path for name in ("csv", "csv.tar.gz") if (path := folder / name).exists()), None)
         if self.tables_path is None:
             raise DataError("expected WikiTableQuestions' tables as csv/ or csv.tar.gz", path=folder)
 
-    def tables(self, watch=None):
-        return told(lambda w: read_tables(self.tables_path, w), watch)
+    def _tables(self, watch):
+        """The tables of csv/ by path, or of csv.tar.gz in its order; ids are like `csv/204-csv/590.csv`."""
+        path = self.tables_path
+
+        def parse(name: str, file: Path, content: bytes) -> Table:
+            return parse_table(name, content, Place(file, None, watch), page_title(path, name))
+
+        members = ((file, functools.partial(parse, name, file, content)) for name, file, content in _csv_files(path))
+        return parsed_files(members, watch, nothing=DataError("no table: expected files *-csv/*.csv", path=path))
 
     @functools.cached_property
-    def _tables(self) -> dict[str, Table]:
+    def _tables_by_id(self) -> dict[str, Table]:
         return {table.id: table for table in self.tables(Watch(keep_going=True))}
 
     def _left_to_others(self, split: str) -> frozenset[str]:
         paths = [self.question_files[other] for other in LEFT_TO.get(split, ()) if other in self.question_files]
-        return frozenset(question.id for path in paths for question, _ in _questions(path, Watch(keep_going=True)))
+        return frozenset(question.id for path in paths for question in read_questions(path, Watch(keep_going=True)))
 
-    def questions(self, split, watch=None):
-        return told(functools.partial(self._with_evidence, split), watch)
-
-    def _with_evidence(self, split: str, watch: Watch) -> Iterator[Question]:
-        path, left_out = self.question_files.get(split), self._left_to_others(split)
-        for question, table_id in () if path is None else _questions(path, watch):
+    def _questions(self, split, watch):
+        path, left_out = self.question_files[split], self._left_to_others(split)
+        for question in read_questions(path, watch):
             if question.id in left_out:
                 watch.warn(f"questions of {split} that {' or '.join(LEFT_TO[split])} has too (left out)", *watch.where)
                 continue
-            table = self._tables.get(table_id)
-            if table is None:
+            (table_id,) = question.evidence
+            if (table := self._tables_by_id.get(table_id)) is None:
                 watch.problem(
                     DataError(f"there is no table {table_id!r}", path=path, line=watch.where[1], field="context")
                 )
@@ -91,7 +96,7 @@ class WikiTableQuestions(QuestionDataset):
                 known=split.startswith("e2e_"),
                 warn=lambda kind: watch.warn(kind, *watch.where),
             )
-            yield Question(question.id, question.text, question.answers, evidence, question.original_id)
+            yield dataclasses.replace(question, evidence=evidence)
 
 
 def question_files(folder: Path) -> dict[str, Path]:
@@ -104,82 +109,50 @@ def question_files(folder: Path) -> dict[str, Path]:
     }
 
 
-def is_wtq(folder: Path) -> bool:
-    return bool(question_files(folder))
-
-
 # --- Questions ------------------------------------------------------------------------------
 
 
-def _questions(path: Path, watch: Watch) -> Iterator[tuple[Question, str]]:
-    """(question without evidence, table id) pairs of one file."""
-    if path.suffix == ".jsonl":
-        yield from read_records(path, parse_e2e, watch, unique=lambda pair: pair[0].id)
-        return
-    try:
-        lines = read_lines(path)
-        _, first = next(lines)
-        if tuple(first.split("\t")) != COLUMNS:
+def read_questions(path: Path, watch: Watch) -> Iterator[Question]:
+    """The questions of one file; the evidence of each is its table."""
+
+    def check(names: list[str]) -> None:
+        if tuple(names) != COLUMNS:
             raise DataError(f"expected the columns {', '.join(COLUMNS)}", path=path, line=1)
-        seen: dict[str, int] = {}
-        for number, line in lines:
-            try:
-                pair = parse_line(line, path, number)
-                if (known := seen.setdefault(pair[0].id, number)) != number:
-                    raise DataError(
-                        f"duplicate id {pair[0].id!r}, first on line {known}", path=path, line=number, field="id"
-                    )
-            except DataError as error:
-                watch.problem(error)
-                continue
-            watch.where = (path, number)
-            yield pair
-    except DataError as error:
-        watch.problem(error)
+
+    if path.suffix == ".jsonl":
+        return read_records(path, parse_e2e, watch, unique="id")
+    return read_separated(path, lambda text, line: text.split("\t"), check, parse_line, watch, unique="id")
 
 
-def parse_line(line: str, path: Path, number: int) -> tuple[Question, str]:
-    """(question, table id) of a line of a .tsv file."""
-    fields = line.split("\t")
-    if len(fields) != len(COLUMNS):
-        raise DataError(
-            f"expected {len(COLUMNS)} fields separated by tabs, found {len(fields)}", path=path, line=number
-        )
-    name, text, context, target = fields
-    where = {"path": path, "line": number}
-    answers = tuple(titles.one_line(unescape(value)) for value in target.split("|"))
-    text = titles.one_line(unescape(text))
+def parse_line(row: Row) -> Question:
+    """The question of a line of a .tsv file."""
+    answers = tuple(titles.one_line(unescape(value)) for value in row.get("targetValue", str).split("|"))
+    text = titles.one_line(unescape(row.get("utterance", str)))
     if not text:
-        raise DataError("the text is empty", field="utterance", **where)
-    return (
-        Question(check_id(titles.normal_form(name), **where), text, answers),
-        check_id(titles.page_id(context), field="context", **where),
-    )
+        raise row.error("utterance", "the text is empty")
+    return Question(row.id()[0], text, answers, (_table_id(row, "context"),))
+
+
+def _table_id(row: Row, field: str) -> str:
+    return check_id(titles.page_id(row.get(field, str)), path=row.path, line=row.line, field=field)
 
 
 def unescape(text: str) -> str:
     return _ESCAPED.sub(lambda match: _UNESCAPED[match[1]], text) if "\\" in text else text
 
 
-def parse_e2e(row: Row) -> tuple[Question, str]:
+def parse_e2e(row: Row) -> Question:
     question, original = row.id()
-    table = check_id(titles.page_id(row.get("table", str)), path=row.path, line=row.line, field="table")
     return Question(
-        question, row.text("question"), row.strings("answers"), original_id=None if original == question else original
-    ), table
+        question,
+        row.text("question"),
+        row.strings("answers"),
+        (_table_id(row, "table"),),
+        None if original == question else original,
+    )
 
 
 # --- Tables ---------------------------------------------------------------------------------
-
-
-def read_tables(path: Path, watch: Watch) -> Iterator[Table]:
-    """The tables of csv/ by path, or of csv.tar.gz in its order; ids are like `csv/204-csv/590.csv`."""
-
-    def parse(name: str, file: Path, content: bytes) -> Table:
-        return parse_table(name, content, Place(file, None, watch), page_title(path, name))
-
-    members = ((file, functools.partial(parse, name, file, content)) for name, file, content in _csv_files(path))
-    return parsed_files(members, watch, nothing=DataError("no table: expected files *-csv/*.csv", path=path))
 
 
 def _csv_files(path: Path) -> Iterator[tuple[str, Path, bytes]]:

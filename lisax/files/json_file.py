@@ -9,7 +9,7 @@ from typing import Any
 
 from lisax.errors import DataError, shown
 from lisax.files.places import place
-from lisax.files.reading import decoded, parse_json_object
+from lisax.files.reading import decoded, is_deeper, parse_json_object
 
 MOST_BYTES = 4 << 20  # T5-11B's largest, the header of its safetensors, is a fortieth of it
 MOST_DEPTH = 20
@@ -33,17 +33,9 @@ def parse_object(content: bytes, path: str | os.PathLike) -> dict[str, Any]:
     if len(content) > MOST_BYTES:
         raise DataError(f"more than the {MOST_BYTES >> 20} MiB that its JSON may take", path=path)
     found = parse_json_object(decoded(content, path), path=path)
-    if _is_deeper(found, MOST_DEPTH):
+    if is_deeper(found, MOST_DEPTH):
         raise DataError(f"objects and lists are nested more than {MOST_DEPTH} deep", path=path)
     return found
-
-
-def _is_deeper(value: Any, depth: int) -> bool:
-    if not isinstance(value, (dict, list)):
-        return False
-    return depth == 0 or any(
-        _is_deeper(item, depth - 1) for item in (value.values() if isinstance(value, dict) else value)
-    )
 
 
 def config_field(described: Mapping[str, Any], path: Path, name: str, kind: type, default: Any = None) -> Any:

@@ -96,7 +96,7 @@ def parse_json(text: str, *, path=None, line=None, pairs: Callable[[list], Any] 
         raise DataError(f"the JSON holds more than {MOST_VALUES:,} values", path=path, line=line)
     try:
         value = json.loads(text, object_pairs_hook=pairs)
-        if text.count("[") + text.count("{") > DEEPEST_NESTING and _is_too_deep(value):
+        if text.count("[") + text.count("{") > DEEPEST_NESTING and is_deeper(value, DEEPEST_NESTING + 1):
             raise RecursionError
         if "\\ud" in text or "\\uD" in text:
             json.dumps(value, ensure_ascii=False).encode("utf-8")
@@ -111,19 +111,17 @@ def parse_json(text: str, *, path=None, line=None, pairs: Callable[[list], Any] 
     return value
 
 
-def _is_too_deep(value: Any) -> bool:
+def is_deeper(value: Any, depth: int) -> bool:
+    """Whether lists and objects are nested more than `depth` deep."""
     level = [value]
-    for _ in range(DEEPEST_NESTING + 1):
+    for _ in range(depth):
         level = [
             inner
             for outer in level
-            if isinstance(outer, (list, dict, tuple))
             for inner in (outer.values() if isinstance(outer, dict) else outer)
             if isinstance(inner, (list, dict, tuple))
         ]
-        if not level:
-            return False
-    return True
+    return bool(level)
 
 
 def parse_json_object(text: str, *, path=None, line=None) -> dict:

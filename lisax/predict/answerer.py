@@ -27,8 +27,7 @@ from lisax.progress import say
 from lisax.records import cell_id, check_text, is_cell, is_row, row_id, split_cell_id
 from lisax.retrieval import table_text
 from lisax.retrieval.dense import Encodes
-from lisax.retrieval.passage_store import has_passages
-from lisax.retrieval.passages import Passage
+from lisax.retrieval.passages import Passage, has_passages
 
 PASSAGES = 100  # retrieved per question
 POOL = 20  # tables per question whose cells are scored

@@ -27,7 +27,7 @@ from lisax.files.writing import write_json
 from lisax.progress import counted, say
 from lisax.records import Document, Graph, Sentence, Table
 from lisax.retrieval import documents, mixed, table_store, table_text, tables
-from lisax.retrieval.cluster_tables import ClusterTables
+from lisax.retrieval.cluster_passages import ClusterTables
 from lisax.retrieval.corpus_passages import passages_of
 from lisax.retrieval.dense import DenseIndex, source_of_vectors
 from lisax.retrieval.folder import VERSION, open_component, read_components
@@ -243,7 +243,7 @@ def _build(corpus: Corpus, kind: str, out: Path, language: str, *vectors: str) -
     else:
         mixed.build_index(passages_of(corpus), out, language=language)
         if kind == "whole":  # whole tables as well, for questions and for rows that lead verdicts
-            table_text.build_with_cells(corpus.tables(), out, **beside)
+            table_text.build_index(corpus.tables(), out, **beside, with_cells=True)
     if corpus.files is not None:
         account = corpus.files.account()
         write_json(out / FILES, account.to_dict() | {"paths": corpus.files.paths()})

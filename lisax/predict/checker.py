@@ -26,8 +26,7 @@ from lisax.predict.verifier import (
 )
 from lisax.records import Claim, check_text
 from lisax.retrieval.entities import default_spotter
-from lisax.retrieval.passage_store import component
-from lisax.retrieval.passages import Source
+from lisax.retrieval.passages import Source, component
 from lisax.weights import pretrained
 
 CANDIDATES = 100  # units of evidence ranked per claim

@@ -90,10 +90,10 @@ class DenseSearch:
         """Changes with whatever determines the hits besides BM25."""
         return f"{self.encoder.digest}-{self.weight}"
 
-    def search(self, texts: Sequence[str], k: int, *, threads: int | None = None) -> list[Hits]:
+    def search(self, texts: Sequence[str], k: int) -> list[Hits]:
         """Up to `k` (record id, score) per text; of equal scores in BM25's order."""
         found = []
-        for records, lexical, cosines in self._candidates(texts, max(k, DEPTH), threads):
+        for records, lexical, cosines in self._candidates(texts, max(k, DEPTH)):
             scores = fused(lexical, cosines, self.weight)
             order = np.argsort(-scores, kind="stable")[:k]
             found.append([(records[i], float(scores[i])) for i in order])
@@ -106,13 +106,11 @@ class DenseSearch:
             for (records, lexical, cosines), gold in zip(self._candidates(texts, depth), relevant, strict=True)
         ]
 
-    def _candidates(
-        self, texts: Sequence[str], depth: int, threads: int | None = None
-    ) -> Iterable[tuple[list[str], np.ndarray, np.ndarray]]:
+    def _candidates(self, texts: Sequence[str], depth: int) -> Iterable[tuple[list[str], np.ndarray, np.ndarray]]:
         """The proposed records of each text, BM25's scores (0 where BM25 does not propose one) and cosines."""
         for start in range(0, len(texts), QUESTIONS_AT_A_TIME):
             some = texts[start : start + QUESTIONS_AT_A_TIME]
-            lexical, questions = self._words(some, depth, threads=threads), self.encoder.questions(some)
+            lexical, questions = self._words(some, depth), self.encoder.questions(some)
             near = self.vectors.search(questions, depth, exact=self._exact)
             for question, by_words, by_vectors in zip(questions, lexical, near, strict=True):
                 scores = dict(by_words)

@@ -29,7 +29,7 @@ from lisax.progress import counting
 from lisax.records import Claim, Question
 from lisax.retrieval.cluster import print_of
 from lisax.retrieval.entities import default_spotter
-from lisax.retrieval.passage_store import has_passages
+from lisax.retrieval.passages import has_passages
 from lisax.retrieval.runs import read_run
 from lisax.sampling.examples import ranked_ids
 from lisax.weights.pretrained import is_named, sendable

@@ -14,10 +14,9 @@ from lisax.predict.verdicts import Evidence
 from lisax.records import Hit
 from lisax.retrieval import cluster
 from lisax.retrieval.cluster_pages import ClusterDocuments
-from lisax.retrieval.cluster_passages import ClusterPassages
-from lisax.retrieval.cluster_tables import ClusterTables
+from lisax.retrieval.cluster_passages import ClusterPassages, ClusterTables
 from lisax.retrieval.folder import read_components
-from lisax.retrieval.passage_store import has_passages
+from lisax.retrieval.passages import has_passages
 from lisax.sampling.examples import Lookup, first_found
 
 if TYPE_CHECKING:

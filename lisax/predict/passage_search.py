@@ -9,7 +9,8 @@ from lisax.errors import LisaxError
 from lisax.predict.dense_search import DenseSearch
 from lisax.records import Question
 from lisax.retrieval.cluster_passages import ClusterPassages
-from lisax.retrieval.dense import DenseIndex, Encodes, fused
+from lisax.retrieval.dense import DenseIndex, Encodes
+from lisax.retrieval.fusion import by_ranks
 from lisax.retrieval.mixed import Hits, MixedIndex
 
 METHODS = ("bm25", "dense", "fused")
@@ -58,7 +59,7 @@ class PassageSearch:
             runs.append(dict(zip(questions, found)))
         if len(runs) == 1:
             return runs[0]
-        return fused([{query: [hit for hit, _ in hits] for query, hits in run.items()} for run in runs], k)
+        return by_ranks([{query: [hit for hit, _ in hits] for query, hits in run.items()} for run in runs], k)
 
 
 def open_search(

@@ -16,7 +16,7 @@ from lisax.records import Claim, Hit, Table
 from lisax.retrieval import tables as retrieval
 from lisax.retrieval.bm25 import Bm25Index
 from lisax.retrieval.cells import CellIndex
-from lisax.retrieval.cluster_tables import ClusterTables
+from lisax.retrieval.cluster_passages import ClusterTables
 from lisax.retrieval.elastic import ElasticIndex
 from lisax.retrieval.linking import spans
 from lisax.retrieval.runs import by_query

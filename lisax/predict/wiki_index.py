@@ -13,7 +13,7 @@ from lisax.predict.index import DOCUMENTS, Index
 from lisax.predict.verdicts import Evidence, place_of
 from lisax.records import sentence_id
 from lisax.retrieval.entities import default_spotter
-from lisax.retrieval.interleave import in_turn
+from lisax.retrieval.fusion import in_turn
 from lisax.retrieval.mediawiki import CACHE, WIKIPEDIA, Introduction, Manners, MediaWiki, entity_queries, user_agent
 from lisax.text import titles
 from lisax.text.sentences import split_sentences

@@ -14,44 +14,32 @@ documents; no text is read); the result equals a full build.
 
 from __future__ import annotations
 
-import itertools
 import os
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from lisax.errors import DataError, LisaxError
 from lisax.retrieval.blocks import ADVICE
-from lisax.retrieval.bm25_builder import K1, SHARD_DOCUMENTS, B, Bm25Builder, Shard, scores_name, terms_of
+from lisax.retrieval.bm25_builder import Bm25Builder, Shard, scores_name, terms_of
 from lisax.retrieval.folder import open_component, writing
-from lisax.retrieval.strings import StringTable
-from lisax.text.languages import ENGLISH
+from lisax.retrieval.strings import Joined, StringTable
 
 NAME = "bm25"
 QUERIES_AT_A_TIME = 256
-CACHED_IDS = 1 << 20
 FEW = 1 << 18  # queries times documents of a batch that is searched without numba
 
 
-def build(
-    documents: Iterable[tuple[str, str]],
-    out: str | os.PathLike,
-    *,
-    k1: float = K1,
-    b: float = B,
-    language: str = ENGLISH,
-    analyzer: str | None = None,
-    shard_documents: int = SHARD_DOCUMENTS,
-) -> Bm25Index:
-    """Indexes (id, text) pairs into the folder `out`. An existing BM25 index there is replaced at the end."""
+def build(documents: Iterable[tuple[str, str]], out: str | os.PathLike, **settings: Any) -> Bm25Index:
+    """Indexes (id, text) pairs into the folder `out`. An existing BM25 index there is replaced at the end. `settings`: of
+    `Bm25Builder`, such as k1 and b."""
     with writing(out) as state:
-        builder = Bm25Builder(
-            state, NAME, k1=k1, b=b, language=language, analyzer=analyzer, shard_documents=shard_documents
-        )
-        builder.add_all(documents)
+        builder = Bm25Builder(state, NAME, **settings)
+        for document_id, text in documents:
+            builder.add(document_id, text)
         state.commit({NAME: builder.finish()})
     return Bm25Index.open(out)
 
@@ -77,30 +65,19 @@ class Bm25Index:
         self.digest: str = manifest["digest"]
         parts = [self.folder / part for part in manifest["parts"]]
         try:
-            self._ids = [StringTable(part / "ids") for part in parts]
+            self._ids = Joined(StringTable(part / "ids") for part in parts)
             self._shards = [Shard(part, scores_name(self.settings)) for part in parts]
             vocabulary = StringTable(self.folder / manifest["vocabulary"] / "terms")
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise DataError(f"the BM25 index is damaged ({error}); {ADVICE}", path=self.folder) from None
-        self._starts = list(itertools.accumulate((len(ids) for ids in self._ids), initial=0))
-        self._names: dict[int, str] = {}
         self._terms = terms_of(self.settings, lambda stem: -1 if (number := vocabulary.find(stem)) is None else number)
 
     def __len__(self) -> int:
-        return self._starts[-1]
+        return len(self._ids)
 
     def document_id(self, number: int) -> str:
         """The id of the `number`-th indexed document, from 0."""
-        part = bisect_right(self._starts, number) - 1
-        return self._ids[part][number - self._starts[part]]
-
-    def add(self, documents: Iterable[tuple[str, str]]) -> None:
-        """Adds (id, text) pairs with new ids, atomically; scores become those of a full build."""
-        with writing(self.folder) as state:
-            builder = Bm25Builder(state, self._name, extend=True)
-            builder.add_all(documents)
-            state.commit({self._name: builder.finish()})
-            self._load()
+        return self._ids[number]
 
     def rescore(self, k1: float, b: float) -> None:
         """Sets k1 and b, atomically; scores become those of a full build."""
@@ -142,9 +119,9 @@ class Bm25Index:
         scores = np.empty((len(queries), k), dtype=np.float32)
         documents = np.empty((len(queries), k), dtype=np.int64)
         sizes = np.zeros(len(queries), dtype=np.int64)
-        longest = max(len(ids) for ids in self._ids)
+        longest = max(map(len, self._ids.parts))
         sums, touched = np.zeros(longest, dtype=np.float32), np.empty(longest, dtype=np.int32)
-        for shard, start, ids in zip(self._shards, self._starts, self._ids):
+        for shard, start, ids in zip(self._shards, self._ids.starts, self._ids.parts):
             shard.check(terms)
             topk.accumulate(
                 shard.data.unchecked,
@@ -161,19 +138,16 @@ class Bm25Index:
                 sizes,
             )
         topk.sort_heaps(scores, documents, sizes)
-        names = self._names
+        name = self._ids.name
         return [
-            [
-                (names.get(number) or self._name_of(number), score)
-                for number, score in zip(documents[q, :n].tolist(), scores[q, :n].tolist())
-            ]
+            [(name(number), score) for number, score in zip(documents[q, :n].tolist(), scores[q, :n].tolist())]
             for q, n in enumerate(sizes.tolist())
         ]
 
     def _search_few(self, terms: Sequence[int], k: int) -> list[tuple[str, float]]:
         """The result of `topk`, without numba: loading its functions takes longer than a few thousand documents."""
         sums = np.zeros(len(self), np.float32)
-        for shard, start in zip(self._shards, self._starts):
+        for shard, start in zip(self._shards, self._ids.starts):
             pointers, of_shard = shard.pointers, sums[start:]
             for term in terms:
                 if term < len(pointers) - 1:
@@ -184,10 +158,4 @@ class Bm25Index:
             scores = sums[found]
             found = found[scores >= np.partition(scores, -k)[-k]]
         best = found[np.argsort(-sums[found], kind="stable")[:k]]
-        return [(self._names.get(number) or self._name_of(number), float(sums[number])) for number in best.tolist()]
-
-    def _name_of(self, number: int) -> str:
-        # Cached, because decoding ids would take longer than searching: many queries share documents.
-        if len(self._names) >= CACHED_IDS:
-            self._names.clear()
-        return self._names.setdefault(number, self.document_id(number))
+        return [(self._ids.name(number), float(sums[number])) for number in best.tolist()]

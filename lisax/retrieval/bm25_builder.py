@@ -136,14 +136,10 @@ class Bm25Builder:
         if len(self._lengths) >= self._shard_documents or len(self._numbers) >= SHARD_TERMS:
             self.end_part()
 
-    def add_all(self, documents: Iterable[tuple[str, str]]) -> None:
-        for document_id, text in documents:
-            self.add(document_id, text)
-
     @property
     def parts(self) -> list[str]:
         """Names of the parts so far."""
-        return [part.relative_to(self._state.folder).as_posix() for part in self._parts]
+        return list(map(self._state.name, self._parts))
 
     def end_part(self) -> None:
         """Starts a new part: later documents are not stored with earlier ones.
@@ -181,23 +177,12 @@ class Bm25Builder:
                 field="id",
             )
         self._score()
-        terms = StringTableWriter((folder := self._state.new_part(self._name)) / "terms")
+        vocabulary = self._state.new_part(self._name)
+        terms = StringTableWriter(vocabulary / "terms")
         for term in self._vocabulary:
             terms.append(term)
         terms.close()
-        current = scores_name(self._settings)
-        files = [
-            file
-            for part in self._parts
-            for file in self._state.names(part)
-            if "/scores-" not in file or file.endswith("/" + current)
-        ]
-        return {
-            "settings": self._settings,
-            "vocabulary": folder.relative_to(self._state.folder).as_posix(),
-            "parts": self.parts,
-            "files": files + self._state.names(folder),
-        }
+        return self._state.manifest(self._settings, self._parts, vocabulary, scores_name(self._settings))
 
     def _score(self) -> None:
         """Writes every shard's scores from its counts and the whole collection's statistics."""

@@ -7,10 +7,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 
+from lisax.devices.batching import windows
 from lisax.records import Claim, Hit
 from lisax.retrieval.documents import DocumentIndex
 from lisax.retrieval.entities import Spotter, default_spotter
-from lisax.retrieval.interleave import alternate
+from lisax.retrieval.fusion import alternate
 from lisax.text.stop_words import INDEX_STOP_WORDS
 from lisax.text.words import word_spans
 
@@ -41,8 +42,7 @@ def retrieve(
 ) -> Iterator[Hit]:
     """Up to `k` pages per claim, scored by 1 / rank, in the order of the claims; streaming."""
     spotter = spotter or default_spotter(index.titles)
-    claims = iter(claims)
-    while batch := list(itertools.islice(claims, CLAIMS_AT_A_TIME)):
+    for batch in windows(claims, CLAIMS_AT_A_TIME):
         texts = [claim.text for claim in batch]
         phrases = [list(dict.fromkeys([*spotter.spot(text), *noun_phrases(text)])) for text in texts]
         of_phrase = dict.fromkeys(phrase for row in phrases for phrase in row)

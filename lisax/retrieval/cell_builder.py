@@ -106,18 +106,7 @@ class CellsBuilder:
                     ]
                 ),
             )
-        files = [
-            file
-            for part in self._parts
-            for file in self._state.names(part)
-            if "/norms-" not in file or file.endswith("/" + norms)
-        ]
-        return {
-            "settings": self._settings,
-            "vocabulary": vocabulary.relative_to(self._state.folder).as_posix(),
-            "parts": [part.relative_to(self._state.folder).as_posix() for part in self._parts],
-            "files": files + self._state.names(vocabulary),
-        }
+        return self._state.manifest(self._settings, self._parts, vocabulary, norms)
 
 
 class CellVocabulary:

@@ -12,24 +12,26 @@ from __future__ import annotations
 import enum
 import functools
 import os
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from lisax.errors import DataError, LisaxError
 from lisax.records import Table
 from lisax.retrieval.blocks import ADVICE
-from lisax.retrieval.folder import open_component, writing
-from lisax.retrieval.strings import StringTable
+from lisax.retrieval.folder import Writing, open_component, writing
+from lisax.retrieval.strings import Joined, StringTable
+
+if TYPE_CHECKING:
+    from lisax.retrieval.cell_builder import CellsBuilder
 
 NAME = "cells"
 # Distinct entities scored together; this bounds the memory of a search, with the tables of a block (64 MiB a thread).
 ENTITIES = 1 << 13
-CACHED_IDS, CACHED_TABLES = 1 << 20, 1 << 10
+CACHED_TABLES = 1 << 10
 
 
 class Strategy(enum.StrEnum):
@@ -63,25 +65,35 @@ def cells_of(table: Table) -> list[str]:
     return [table.caption or table.title, *table.header, *(cell for row in table.rows for cell in row)]
 
 
+def cells_builder(state: Writing, strategy: Strategy, *, extend: bool = False) -> CellsBuilder:
+    from lisax.retrieval.cell_builder import CellsBuilder  # which brings numba
+
+    return CellsBuilder(state, NAME, strategy.analyzer, {"strategy": str(strategy)}, extend=extend)
+
+
 def build(tables: Iterable[Table], folder: str | os.PathLike, strategy: Strategy) -> CellIndex:
     """Indexes tables into a folder. An existing index of cells there is replaced at the end."""
-    from lisax.retrieval.cell_builder import CellsBuilder
-
     with writing(folder) as state:
-        builder = CellsBuilder(state, NAME, strategy.analyzer, {"strategy": str(strategy)})
+        builder = cells_builder(state, strategy)
         for table in tables:
             builder.add(table.id, cells_of(table))
         state.commit({NAME: builder.finish()})
     return CellIndex.open(folder)
 
 
-class _Asked(NamedTuple):
-    """Distinct entities of some queries, as features, and the entities of each query."""
+class _Weighed(NamedTuple):
+    """Entities as features."""
 
     keys: np.ndarray  # uint64, ascending: the features of all entities
     pointers: np.ndarray  # int64 [entities + 1]
     terms: np.ndarray  # int64: indices into keys
     weights: np.ndarray  # float32: z(e)[g] · idf(g)
+
+
+class _Asked(NamedTuple):
+    """The distinct entities of some queries, and the entities of each query."""
+
+    entities: _Weighed
     members: np.ndarray  # int64: entities, query by query
     query_pointers: np.ndarray  # int64 [queries + 1]
 
@@ -108,17 +120,15 @@ class CellIndex:
             cells = int(self.settings["cells"])
             self.strategy = Strategy(self.settings["strategy"])
             self._parts = [Part(part, norms_name(self.settings)) for part in parts]
-            self._ids = [StringTable(part / "ids") for part in parts]
+            self._ids = Joined(StringTable(part / "ids") for part in parts)
             self._keys, self._frequencies = read_vocabulary(self.folder / manifest["vocabulary"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise DataError(f"the index of cells is damaged ({error}); {ADVICE}", path=self.folder) from None
         self._analyzer = self.strategy.analyzer
         self._idf_of = lambda frequencies: inverse_document_frequency(frequencies, cells)
-        self._starts = np.cumsum([0, *map(len, self._ids)]).tolist()
         self._windows = [
-            (part, start, *window) for part, start in zip(self._parts, self._starts) for window in part.windows()
+            (part, start, *window) for part, start in zip(self._parts, self._ids.starts) for window in part.windows()
         ]
-        self._names: dict[int, str] = {}
         # Claims share tables, and a claim reads several: splitting them again would take longer than scoring them.
         self._weighed = functools.lru_cache(1)(self._weigh)
         self._rows_of = functools.lru_cache(CACHED_TABLES)(lambda table: self._blocks(table.rows))
@@ -127,23 +137,7 @@ class CellIndex:
         )
 
     def __len__(self) -> int:
-        return self._starts[-1]
-
-    def table_id(self, number: int) -> str:
-        """The id of the `number`-th indexed table, from 0."""
-        part = bisect_right(self._starts, number) - 1
-        return self._ids[part][number - self._starts[part]]
-
-    def add(self, tables: Iterable[Table]) -> None:
-        """Adds tables with new ids, atomically; the result equals a full build."""
-        from lisax.retrieval.cell_builder import CellsBuilder
-
-        with writing(self.folder) as state:
-            builder = CellsBuilder(state, NAME, self._analyzer, {}, extend=True)
-            for table in tables:
-                builder.add(table.id, cells_of(table))
-            state.commit({NAME: builder.finish()})
-            self._load()
+        return len(self._ids)
 
     def search(
         self, queries: Sequence[Sequence[str]], k: int, *, threads: int | None = None
@@ -176,7 +170,7 @@ class CellIndex:
         topk.sort_heaps(scores, tables, sizes)
         for query, size in enumerate(sizes.tolist()):
             yield [
-                (self._names.get(number) or self._name_of(number), score)
+                (self._ids.name(number), score)
                 for number, score in zip(tables[query, :size].tolist(), scores[query, :size].tolist())
             ]
 
@@ -184,10 +178,10 @@ class CellIndex:
         entities: dict[str, int] = {}
         members = [[entities.setdefault(entity, len(entities)) for entity in query] for query in queries]
         flat = np.array([entity for some in members for entity in some], np.int64)
-        return _Asked(*self._weigh(list(entities)), flat, np.cumsum([0, *map(len, members)]))
+        return _Asked(self._weigh(list(entities)), flat, np.cumsum([0, *map(len, members)]))
 
-    def _weigh(self, entities: Sequence[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Keys, pointers, terms and weights of entities. Features that no cell has are ignored, in the norm as well."""
+    def _weigh(self, entities: Sequence[str]) -> _Weighed:
+        """Features that no cell has are ignored, in the norm as well."""
         from lisax.retrieval.cell_features import bags
 
         found = bags(entities, self._analyzer)
@@ -199,7 +193,7 @@ class CellIndex:
         values = found.counts[known] * idf[terms]
         norms = np.sqrt(np.bincount(whose, values**2, minlength=len(entities)))
         pointers = np.searchsorted(whose, np.arange(len(entities) + 1))
-        return keys, pointers, terms, (values * idf[terms] / norms[whose]).astype(np.float32)
+        return _Weighed(keys, pointers, terms, (values * idf[terms] / norms[whose]).astype(np.float32))
 
     def _idf(self, keys: np.ndarray) -> np.ndarray:
         """float64 [keys]: 0 for features that no cell has."""
@@ -217,24 +211,14 @@ class CellIndex:
         sizes = np.zeros(queries, np.int64)
         sums = np.zeros(cell_blocks.LANES * cell_blocks.COLUMNS, np.float32)
         space = np.empty(0, np.float32)
-        entities = len(asked.pointers) - 1
+        entities = len(asked.entities.pointers) - 1
         for part, start, first, last, blocks in windows:
             if len(space) < entities * (last - first):
                 space = np.empty(entities * (last - first), np.float32)
             best = space[: entities * (last - first)].reshape(entities, last - first)
             best[:] = 0
             for number in blocks:
-                cell_blocks.score(
-                    part.block(number),
-                    part.norms(number),
-                    asked.keys,
-                    asked.pointers,
-                    asked.terms,
-                    asked.weights,
-                    sums,
-                    first,
-                    best,
-                )
+                cell_blocks.score(part.block(number), part.norms(number), *asked.entities, sums, first, best)
             topk.add_up(best, asked.members, asked.query_pointers, start + first, scores, found, sizes)
         return scores, found, sizes
 
@@ -280,13 +264,6 @@ class CellIndex:
             (block, cell_blocks.inverse_norms(block.sizes, block.postings, self._idf(block.features), block.cells))
             for block in cell_blocks.blocks_of(groups, self._analyzer)
         ]
-
-    def _name_of(self, number: int) -> str:
-        # Cached, because many queries share tables: reading ids from the file each time would take longer than
-        # searching.
-        if len(self._names) >= CACHED_IDS:
-            self._names.clear()
-        return self._names.setdefault(number, self.table_id(number))
 
 
 def _batches(queries: Sequence[Sequence[str]]) -> Iterator[Sequence[Sequence[str]]]:

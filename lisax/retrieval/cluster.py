@@ -30,9 +30,8 @@ from lisax.retrieval import cluster_client, cluster_pages, cluster_passages, tab
 from lisax.retrieval.bm25_builder import K1, B
 from lisax.retrieval.cluster_client import TIMEOUT
 from lisax.retrieval.cluster_pages import ClusterDocuments
-from lisax.retrieval.cluster_passages import ClusterPassages
+from lisax.retrieval.cluster_passages import ClusterPassages, ClusterTables
 from lisax.retrieval.cluster_records import ClusterRecords
-from lisax.retrieval.cluster_tables import ClusterTables
 from lisax.retrieval.cluster_vectors import BESIDE, ClusterContent, encode_cluster
 from lisax.retrieval.corpus_passages import passages_of
 from lisax.retrieval.dense import Encodes

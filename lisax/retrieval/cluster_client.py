@@ -19,14 +19,13 @@ class Unreachable(LisaxError):
     """A cluster does not answer, or not with all of its parts; it may do so later."""
 
 
-def connect(url: str, environment: Mapping[str, str] = os.environ, timeout: float = TIMEOUT, **options: Any) -> Any:
+def connect(url: str, environment: Mapping[str, str] = os.environ, timeout: float = TIMEOUT) -> Any:
     """The official client for a cluster at `http(s)://…` (Elasticsearch) or `opensearch+http(s)://…`.
 
     `LISAX_CLUSTER_API_KEY`, or `LISAX_CLUSTER_USER` with `LISAX_CLUSTER_PASSWORD`, and `LISAX_CLUSTER_CA` (a file of
     certificates) are read from the environment, since secrets do not belong on a command line. So is
     `LISAX_CLUSTER_AWS`, a region (`eu-west-1`, or `eu-west-1/aoss` of OpenSearch Serverless): requests to OpenSearch are
-    then signed with the credentials that boto3 finds. `timeout`: seconds for an answer to begin. `options` go to the
-    client.
+    then signed with the credentials that boto3 finds. `timeout`: seconds for an answer to begin.
     """
     if "@" in url.partition("://")[2].partition("/")[0]:
         raise LisaxError(
@@ -39,7 +38,7 @@ def connect(url: str, environment: Mapping[str, str] = os.environ, timeout: floa
     if bool(user) != bool(password):
         raise LisaxError("LISAX_CLUSTER_USER and LISAX_CLUSTER_PASSWORD go together: one of them is not set")
     # `ElasticIndex` retries requests itself, because it knows which ones may be sent twice.
-    options = {"max_retries": 0, **options} | ({"ca_certs": certificates} if certificates else {})
+    options: dict[str, Any] = {"max_retries": 0} | ({"ca_certs": certificates} if certificates else {})
     if url.startswith(OPENSEARCH):
         try:
             from opensearchpy import OpenSearch
@@ -51,7 +50,7 @@ def connect(url: str, environment: Mapping[str, str] = os.environ, timeout: floa
             options["headers"] = {"Authorization": f"ApiKey {key}"}
         elif user:
             options["http_auth"] = (user, password)
-        return OpenSearch(url.removeprefix(OPENSEARCH), **{"timeout": timeout, **options})
+        return OpenSearch(url.removeprefix(OPENSEARCH), timeout=timeout, **options)
     try:
         from elasticsearch import Elasticsearch
     except ImportError:
@@ -60,7 +59,7 @@ def connect(url: str, environment: Mapping[str, str] = os.environ, timeout: floa
         options["api_key"] = key
     elif user:
         options["basic_auth"] = (user, password)
-    return Elasticsearch(url, **{"request_timeout": timeout, **options})
+    return Elasticsearch(url, request_timeout=timeout, **options)
 
 
 def _aws_signer(region: str, service: str = "es") -> Any:

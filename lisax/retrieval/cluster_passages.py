@@ -1,4 +1,5 @@
-"""Passages of a cluster's index, with the interface of `mixed.MixedIndex`."""
+"""Passages of a cluster's index, with the interface of `mixed.MixedIndex`, and whole tables, in the place of an index folder
+of tables."""
 
 from __future__ import annotations
 
@@ -6,13 +7,12 @@ import functools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from lisax.retrieval import bm25, passage_store
+from lisax.records import Table
+from lisax.retrieval import bm25, cells, passages, table_store
 from lisax.retrieval.cluster_records import ClusterRecords
-from lisax.retrieval.cluster_tables import ClusterTables
 from lisax.retrieval.cluster_vectors import ClusterContent
 from lisax.retrieval.elastic import DEEPEST, ElasticIndex
 from lisax.retrieval.mixed import Hits, indexed_text, owners
-from lisax.retrieval.passage_store import passages_of
 from lisax.retrieval.passages import Passage, Source, source_of
 
 SOURCE, OWNER, UNITS = "source", "owner", "units"  # fields
@@ -21,13 +21,36 @@ UNITS_KEPT = 1 << 16
 
 
 def fields_of(passage: Passage) -> dict[str, Any]:
-    own = ClusterRecords.fields(passage, passages_of(passage.source), indexed_text(passage))
+    own = ClusterRecords.fields(passage, passages.kind_of(passage.source), indexed_text(passage))
     return own | {SOURCE: passage.source, OWNER: _owner(passage.id), UNITS: passage.provenance}
 
 
 def _owner(passage_id: str) -> str:
     """The source and the page, table or graph of a passage."""
     return passage_id.rpartition(":")[0]
+
+
+class ClusterTables(ClusterContent):
+    """`searches_cells`: claims are searched in their cells, which the machine that searches indexes in its cache."""
+
+    def __init__(self, index: ElasticIndex, searches_cells: bool = False):
+        super().__init__(index)
+        self.searches_cells = searches_cells
+
+    @property
+    def tables(self) -> ClusterTables:
+        return self
+
+    @functools.cached_property
+    def store(self) -> ClusterRecords[Table]:
+        return ClusterRecords(self.bm25, table_store.TABLES)
+
+    @property
+    def components(self) -> frozenset[str]:
+        """The names that an index folder has for its parts."""
+        own = {table_store.NAME, table_store.TEXTS}
+        own |= {cells.NAME} if self.searches_cells else set()
+        return frozenset(own if self.vectors is None else own | {"dense-tables"})
 
 
 class ClusterPassages(ClusterContent):
@@ -37,14 +60,15 @@ class ClusterPassages(ClusterContent):
     def __init__(self, index: ElasticIndex, tables: ClusterTables | None = None):
         super().__init__(index)
         self.tables = tables
-        self._all = ClusterRecords(index, passages_of(Source.TEXT))  # of all sources alike
+        self._all = ClusterRecords(index, passages.kind_of(Source.TEXT))  # of all sources alike
         self._of_units: dict[str, list[Passage]] = {}
 
     @functools.cached_property
     def stores(self) -> dict[Source, ClusterRecords[Passage]]:
         """The passages of each source that the index has."""
         every = {
-            source: ClusterRecords(self.bm25, passages_of(source), {"term": {SOURCE: str(source)}}) for source in Source
+            source: ClusterRecords(self.bm25, passages.kind_of(source), {"term": {SOURCE: str(source)}})
+            for source in Source
         }
         return {source: store for source, store in every.items() if len(store)}
 
@@ -58,7 +82,7 @@ class ClusterPassages(ClusterContent):
 
     @property
     def components(self) -> frozenset[str]:
-        own = {bm25.NAME, *map(passage_store.component, self.stores)}
+        own = {bm25.NAME, *map(passages.component, self.stores)}
         return frozenset(own if self.tables is None else own | self.tables.components)
 
     def __len__(self) -> int:
@@ -67,7 +91,7 @@ class ClusterPassages(ClusterContent):
     def __iter__(self) -> Iterator[Passage]:
         return iter(self._all)
 
-    def search(self, queries: Sequence[str], k: int, *, threads: int | None = None) -> list[Hits]:
+    def search(self, queries: Sequence[str], k: int) -> list[Hits]:
         """Up to `k` (passage id, BM25 score) per query; `passages.source_of(id)` is the source of a hit."""
         return self.bm25.search(queries, k)
 
@@ -94,9 +118,9 @@ class ClusterPassages(ClusterContent):
         return self._ask([unit])[unit] if known is None else known
 
     def _ask(self, units: Sequence[str]) -> dict[str, list[Passage]]:
-        (passages,) = self._all.found([{"terms": {UNITS: list(units)}}], DEEPEST)
+        (some,) = self._all.found([{"terms": {UNITS: list(units)}}], DEEPEST)
         by_unit: dict[tuple[str, str], list[Passage]] = {}
-        for passage in passages:
+        for passage in some:
             for unit in dict.fromkeys(passage.provenance):
                 by_unit.setdefault((_owner(passage.id), unit), []).append(passage)
         found = {}

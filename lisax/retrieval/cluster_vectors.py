@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from lisax.devices.batching import windows
 from lisax.errors import DataError, LisaxError
 from lisax.retrieval.dense import BLOCK, Encodes, Hits
 from lisax.retrieval.dense_texts import Text
@@ -172,8 +173,7 @@ def encode_cluster(index: ElasticIndex, texts: Iterable[tuple[str, Text]], encod
 
 
 def _encoded(texts: Iterable[tuple[str, Text]], encoder: Encodes) -> Iterator[Mapping[str, Any]]:
-    texts = iter(texts)
-    while block := list(itertools.islice(texts, BLOCK)):
+    for block in windows(texts, BLOCK):
         made = encoder.passages([text for _, text in block])
         for (record, _), vector in zip(block, made, strict=True):
             yield {OF: record, VECTOR: _list(vector)}

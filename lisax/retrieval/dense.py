@@ -8,17 +8,12 @@ dot products are comparable: each component is searched separately and the resul
 equals searching one index. Many machines encode by `dense_shards`.
 
 `approximate` adds `ivf-{name}`: an inverted file of vectors in one byte per dimension, mapped too, or an HNSW graph of
-them (Malkov & Yashunin 2018), which has to be in memory. Of 47,104 sentences of real datasets (`benchmarks/near.py`) the
-graph finds 99.3 % of the exact first 10 and 99.0 % of the first 300, which a claim takes, in 1.77 ms of CPU time; the inverted
-file 97.7 and 96.4 % in 1.1 ms. Reading 64 lists (91.8 and 83.4 %) or keeping 128 candidates (97.9 and 87.3 % with faiss's
-40 in building) lost more, the more texts there were. Exact search takes 4.0 ms for one question, and 0.5 each for many.
+them (Malkov & Yashunin 2018), which has to be in memory. `benchmarks/near.py` compares both with exact search.
 
-For 20 M passages of 768 dimensions (T5 base): vectors.npy takes 20e6 * 768 * 4 = 61.4 GB on disk, all of which an exact
-search reads (mapped, so it claims no RAM, but each batch of queries takes the time of one reading). The inverted file
-takes 20e6 * (768 + 8) = 15.5 GB on disk; a query with 256 of the 17,888 lists (4 sqrt(n)) reads 222 MB of it. RAM: the
-lists' centres take 17,888 * 768 * 4 = 55 MB; passage ids are looked up in mapped files. Building takes 3.5 GB once, to
-train on 64 vectors a list, and 15.5 GB to add the vectors. BM25 of the same passages, 100 words each, has about 60
-postings a passage: 20e6 * 60 * 9 bytes = 11 GB.
+Sizes, for 20 M passages of 768 dimensions (T5 base): vectors.npy takes 61.4 GB on disk, all of which an exact search
+reads for each batch of queries. The inverted file takes 15.5 GB; a query with 256 of the 17,888 lists (4 sqrt(n)) reads
+222 MB of it. Their centres take 55 MB of RAM, and building takes 3.5 GB, to train on 64 vectors a list. BM25 of the same
+passages, 100 words each, takes 11 GB.
 """
 
 from __future__ import annotations
@@ -26,7 +21,7 @@ from __future__ import annotations
 import functools
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -46,7 +41,6 @@ SEARCHED = 1 << 18  # vectors compared at once
 PROBES, TRAINED_BY = 256, 64  # lists read per query; vectors per list for training
 # Neighbours of a vector in the graph; candidates kept when a vector is added, and in a search.
 NEIGHBOURS, TRIED, REACHED = 32, 200, 512
-RECIPROCAL = 60  # the constant of Cormack et al. 2009
 PREFIX, LISTS, WEIGHT = "dense-", "ivf-", "weight-"
 VECTORS = "vectors.npy"  # of a part
 
@@ -87,14 +81,14 @@ def encode_index(
         with writing(folder) as state:
             component, of = PREFIX + name, digests_of(state.components, texts)
             done, stored_bits = kept(folder, name, encoder.digest, bits)
-            parts = list(state.components[component]["parts"]) if done else []
+            parts = [folder / part for part in state.components[component]["parts"]] if done else []
             for vectors in mapped(open_work, windows(texts.after(done), BLOCK), workers):
                 part = state.new_part(component)
                 np.save(part / VECTORS, coded(vectors, stored_bits))
                 if workers is not None and progress is not None:
                     progress(len(vectors))
                 done += len(vectors)
-                parts.append(part.relative_to(folder).as_posix())
+                parts.append(part)
                 about = manifest(state, encoder, texts, of, parts, vectors.shape[1], done)
                 state.commit({component: about}, [LISTS + name])
         count += done
@@ -117,13 +111,12 @@ def _open_encoding(opens: Callable[[], Encodes], digest: str) -> Callable[[Seque
 
 
 def manifest(
-    state: Writing, encoder: Encodes, texts: Texts, of: list[str], parts: list[str], width: int, count: int
+    state: Writing, encoder: Encodes, texts: Texts, of: list[str], parts: list[Path], width: int, count: int
 ) -> dict:
     """The manifest of the vectors of the first `count` texts. `of`: digests of the parts that hold the texts."""
     settings = {"model": encoder.digest, "source": encoder.source, "cosines": encoder.cosines}
     settings |= {"over": texts.component, "of": of, "width": width, "vectors": count}
-    files = [name for part in parts for name in state.names(state.folder / part)]
-    return {"settings": settings, "parts": parts, "files": files}
+    return state.manifest(settings, parts)
 
 
 def to_encode(folder: str | os.PathLike, model: str, bits: Bits | None = None) -> int:
@@ -184,10 +177,8 @@ def _bits(folder: Path, component: str) -> Bits:
 
 
 def _settings(components: Mapping[str, dict], name: str) -> dict:
-    """The settings of the vectors; empty if there are none, or if an earlier version wrote them, which did not record
-    their texts."""
-    settings = components.get(PREFIX + name, {"settings": {}})["settings"]
-    return settings if "over" in settings else {}
+    """The settings of the vectors; empty if there are none."""
+    return components.get(PREFIX + name, {"settings": {}})["settings"]
 
 
 def approximate(folder: str | os.PathLike, kind: Literal["lists", "hnsw"] = "lists") -> None:
@@ -199,7 +190,7 @@ def approximate(folder: str | os.PathLike, kind: Literal["lists", "hnsw"] = "lis
         with writing(folder) as state:
             old = state.components.get(LISTS + name)
             made = {"kind": kind} | ({"tried": TRIED} if kind == "hnsw" else {})
-            if old is not None and made.items() <= ({"kind": "lists"} | old["settings"]).items():
+            if old is not None and made.items() <= old["settings"].items():
                 continue
             blocks = [block.whole() for block in _blocks(Path(folder), name)]
             count, width = sum(map(len, blocks)), state.components[PREFIX + name]["settings"]["width"]
@@ -215,15 +206,8 @@ def approximate(folder: str | os.PathLike, kind: Literal["lists", "hnsw"] = "lis
             part = state.new_part(LISTS + name)
             faiss.write_index(index, str(part / "lists.faiss"))
             of = part_digests(state.components[PREFIX + name])
-            state.commit(
-                {
-                    LISTS + name: {
-                        "settings": made | {"vectors": count, "over": PREFIX + name, "of": of},
-                        "files": state.names(part),
-                        "parts": [part.relative_to(state.folder).as_posix()],
-                    }
-                }
-            )
+            settings = made | {"vectors": count, "over": PREFIX + name, "of": of}
+            state.commit({LISTS + name: state.manifest(settings, [part])})
 
 
 def _blocks(folder: Path, name: str) -> list[Array]:
@@ -346,15 +330,3 @@ def _lists(folder: Path, name: str):
     else:
         index.nprobe = PROBES
     return index
-
-
-def fused(runs: Iterable[Mapping[str, Sequence[str]]], k: int) -> dict[str, Hits]:
-    """Reciprocal rank fusion: a passage's score is the sum of 1 / (60 + rank) over the runs {query: ids} that contain
-    it."""
-    scores: dict[str, dict[str, float]] = {}
-    for run in runs:
-        for query, ids in run.items():
-            of_query = scores.setdefault(query, {})
-            for rank, passage in enumerate(ids, start=1):
-                of_query[passage] = of_query.get(passage, 0.0) + 1 / (RECIPROCAL + rank)
-    return {query: sorted(of_query.items(), key=lambda hit: -hit[1])[:k] for query, of_query in scores.items()}

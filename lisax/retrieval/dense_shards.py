@@ -123,14 +123,14 @@ def join(folder: str | os.PathLike, encoder: Encodes, *, bits: Bits | None = Non
             if not blocks.starts:
                 continue
             component = dense.PREFIX + blocks.name
-            parts = list(state.components[component]["parts"]) if blocks.starts.start else []
+            parts = [folder / part for part in state.components[component]["parts"]] if blocks.starts.start else []
             for start in blocks.starts:
                 part = state.new_part(component)
                 try:
                     os.link(blocks.path(start), part / dense.VECTORS)
                 except OSError:  # a file system without links
                     shutil.copyfile(blocks.path(start), part / dense.VECTORS)
-                parts.append(part.relative_to(folder).as_posix())
+                parts.append(part)
             width = floats(np.load(part / dense.VECTORS, mmap_mode="r")[:1]).shape[1]
             changed[component] = dense.manifest(
                 state, encoder, blocks.texts, blocks.of, parts, width, len(blocks.texts)

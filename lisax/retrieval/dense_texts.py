@@ -12,10 +12,9 @@ from typing import Any, NamedTuple, Protocol
 
 from lisax.errors import DataError
 from lisax.records import Table
-from lisax.retrieval import pages, passage_store, table_store
+from lisax.retrieval import pages, passages, table_store
 from lisax.retrieval.folder import part_digests, read_components
 from lisax.retrieval.pages import PageStore
-from lisax.retrieval.passage_store import passages_of
 from lisax.retrieval.passages import Passage, Source
 from lisax.retrieval.record_store import RecordStore
 from lisax.retrieval.table_store import TableStore
@@ -115,9 +114,9 @@ def texts_of(folder: Path) -> dict[str, Texts]:
     an index that keeps no texts."""
     components = read_components(folder)
     found: dict[str, Texts] = {
-        str(source): RecordTexts(RecordStore(folder, passages_of(source)), text_of_passage)
+        str(source): RecordTexts(RecordStore(folder, passages.kind_of(source)), text_of_passage)
         for source in Source
-        if passage_store.component(source) in components
+        if passages.component(source) in components
     }
     if pages.NAME in components:
         found["sentences"] = SentenceTexts(PageStore.open(folder))

@@ -11,17 +11,19 @@ import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from lisax.devices.batching import windows
 from lisax.errors import LisaxError
 from lisax.records import Claim, Document, Hit
 from lisax.retrieval import bm25, pages, titles
 from lisax.retrieval.bm25 import Bm25Index
-from lisax.retrieval.bm25_builder import K1, B, Bm25Builder, Numbered, Numberer
+from lisax.retrieval.bm25_builder import Bm25Builder, Numbered, Numberer
 from lisax.retrieval.folder import Writing, read_components, writing
-from lisax.retrieval.interleave import alternate
+from lisax.retrieval.fusion import alternate
 from lisax.retrieval.pages import PagesBuilder, PageStore, Stored
-from lisax.retrieval.passage_store import has_passages
+from lisax.retrieval.passages import has_passages
+from lisax.retrieval.runs import ranked
 from lisax.retrieval.titles import TitleIndex, TitlesBuilder
 from lisax.text.languages import ENGLISH
 
@@ -66,19 +68,18 @@ def build_index(
     documents: Iterable[Document] | Iterable[Prepared],
     out: str | os.PathLike,
     *,
-    k1: float = K1,
-    b: float = B,
-    language: str = ENGLISH,
-    analyzer: str | None = None,
     components: Sequence[str] = COMPONENTS,
+    language: str = ENGLISH,
+    **settings: Any,
 ) -> DocumentIndex:
-    """Builds the named components in one pass over the documents and commits them together. `analyzer` is BM25's.
+    """Builds the named components in one pass over the documents and commits them together. `settings` are BM25's: k1, b
+    and analyzer (`Bm25Builder`).
 
     Other components of the folder stay. An exception or a kill leaves the folder unchanged. `documents`: pages, or
     blocks of them that workers have prepared (`prepared`).
     """
     with writing(out) as state:
-        _write(state, documents, components, extend=False, k1=k1, b=b, language=language, analyzer=analyzer)
+        _write(state, documents, components, language=language, **settings)
     return DocumentIndex.open(out)
 
 
@@ -95,17 +96,15 @@ def _write(
     documents: Iterable[Document] | Iterable[Prepared],
     components: Sequence[str],
     *,
-    extend: bool,
-    k1: float = K1,
-    b: float = B,
     language: str = ENGLISH,
-    analyzer: str | None = None,
+    extend: bool = False,
+    **settings: Any,
 ) -> None:
     if has_passages(state.components):
         raise LisaxError(f"{state.folder} is an index of passages (`lisax index mixed`): give another folder")
     texts, others = None, []
     if bm25.NAME in components:
-        texts = Bm25Builder(state, k1=k1, b=b, language=language, analyzer=analyzer, extend=extend)
+        texts = Bm25Builder(state, language=language, extend=extend, **settings)
     if titles.NAME in components:
         others.append(TitlesBuilder(state, language=language, extend=extend))
     if pages.NAME in components:
@@ -176,8 +175,7 @@ def retrieve(
         search_titles = index.titles.search_all
     if method != "titles" and search_bm25 is None:
         search_bm25 = index.bm25.search
-    claims = iter(claims)
-    while batch := list(itertools.islice(claims, CLAIMS_AT_A_TIME)):
+    for batch in windows(claims, CLAIMS_AT_A_TIME):
         texts = [claim.text for claim in batch]
         found = search_bm25(texts, k) if method != "titles" else [[] for _ in texts]
         titled = search_titles(texts, k) if method != "bm25" else [[] for _ in texts]
@@ -185,5 +183,4 @@ def retrieve(
             if method != "bm25":
                 merged = alternate([document for document, _ in scored], second, k)
                 scored = [(document, 1 / rank) for rank, document in enumerate(merged, start=1)]
-            for rank, (document, score) in enumerate(scored, start=1):
-                yield Hit(claim.id, document, rank, score)
+            yield from ranked(claim.id, scored)

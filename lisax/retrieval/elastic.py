@@ -235,11 +235,8 @@ class ElasticIndex:
 
     # --- Searching ------------------------------------------------------------------------------
 
-    def search(
-        self, queries: Sequence[str], k: int, *, field: str = TEXT, threads: int | None = None
-    ) -> list[list[tuple[str, float]]]:
-        """Up to `k` (id, BM25 score) per query, best first; of equal scores the smaller id first. `threads` is for
-        indexes of this machine."""
+    def search(self, queries: Sequence[str], k: int, *, field: str = TEXT) -> list[list[tuple[str, float]]]:
+        """Up to `k` (id, BM25 score) per query, best first; of equal scores the smaller id first."""
         if not 1 <= k <= DEEPEST:
             raise LisaxError(f"a cluster gives 1 to {DEEPEST:,} documents per query; found k = {k}")
         bodies = [
@@ -362,14 +359,11 @@ class ElasticIndex:
 
     def check(self) -> None:
         """Raises an error for an incomplete index, which would silently miss documents."""
-        if not self._checked and not self.is_complete():
+        if not self._checked and not (self.described() or {"complete": True}).get("complete"):
             raise LisaxError(
                 f"the cluster's index '{self.name}' was not filled to its end: run the same `lisax index cluster` again"
             )
         self._checked = True
-
-    def is_complete(self) -> bool:
-        return bool((self.described() or {"complete": True}).get("complete"))
 
     def _field(self, answer: Any, name: str, kind: type | tuple[type, ...], **options: Any) -> Any:
         """A field of an answer, or of a part of one. Raises DataError if it is missing or of another type."""

@@ -126,20 +126,10 @@ def _joined(claim: str, word: _Word, following: _Word) -> bool:
 
 
 class SpacySpotter:
-    """Entities from a spaCy pipeline, without the excluded kinds; `load` opens one by name."""
+    """Entities from a spaCy pipeline, without the excluded kinds."""
 
     def __init__(self, pipeline: Callable):
         self._pipeline = pipeline
-
-    @classmethod
-    def load(cls, name: str = "en_core_web_sm") -> SpacySpotter | None:
-        """Loads the spotter; None if spaCy or its model is not installed."""
-        try:
-            import spacy
-
-            return cls(spacy.load(name, disable=["lemmatizer"]))
-        except (ImportError, OSError):
-            return None
 
     def spot(self, claim: str) -> list[str]:
         entities: Iterable = self._pipeline(claim).ents
@@ -149,7 +139,13 @@ class SpacySpotter:
 
 @functools.lru_cache(maxsize=1)
 def _spacy_spotter() -> SpacySpotter | None:
-    return SpacySpotter.load()
+    """None if spaCy or its model is not installed."""
+    try:
+        import spacy
+
+        return SpacySpotter(spacy.load("en_core_web_sm", disable=["lemmatizer"]))
+    except (ImportError, OSError):
+        return None
 
 
 def default_spotter(titles: Titles | None = None) -> Spotter:

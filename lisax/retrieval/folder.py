@@ -17,9 +17,9 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from lisax.errors import DataError, LisaxError
 from lisax.files.writing import naming, write_json
@@ -45,12 +45,12 @@ def read_components(folder: str | os.PathLike) -> dict[str, dict]:
         content = json.loads(meta.read_bytes())
         written, version, components = content["format"], content["version"], content["components"]
         manifests = {name: components[name] for name in components}
-        if content.get("crc32", _sum(components)) != _sum(components):
+        if content["crc32"] != _sum(components):
             raise ValueError("it is not as it was written")
         for manifest in manifests.values():
             manifest["settings"], manifest["parts"], manifest["digest"]
             for entry in manifest["files"].values():
-                entry["bytes"], entry["sha256"]
+                entry["bytes"], entry["sha256"], entry["crc32"]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(
             f"the index description is damaged ({error!r}); remove the folder and build the index again", path=meta
@@ -83,10 +83,9 @@ def open_component(folder: str | os.PathLike, name: str) -> dict:
             raise DataError(f"a file of the index is missing; {ADVICE}", path=path) from None
         if size != entry["bytes"]:
             raise DataError(f"the index is damaged: expected {entry['bytes']} bytes, found {size}; {ADVICE}", path=path)
-        if size <= SMALL and _summed(path, entry) != entry:
+        if size <= SMALL and _crc32(path) != entry["crc32"]:
             raise DataError(f"the index is damaged: the file is not as it was written; {ADVICE}", path=path)
-        if "crc32" in entry:
-            expect(path, entry["crc32"])
+        expect(path, entry["crc32"])
     return manifest
 
 
@@ -181,16 +180,37 @@ class Writing:
         base = self.components.get(settings["over"])
         return base is not None and part_digests(base)[: len(settings["of"])] == settings["of"]
 
+    def name(self, path: Path) -> str:
+        """The name of a file or a part, relative to the index."""
+        return path.relative_to(self.folder).as_posix()
+
     def names(self, part: Path) -> list[str]:
         """The files of a part by their names relative to the index, sorted."""
-        return sorted(path.relative_to(self.folder).as_posix() for path in part.iterdir())
+        return sorted(map(self.name, part.iterdir()))
+
+    def manifest(
+        self, settings: dict, parts: Sequence[Path], vocabulary: Path | None = None, revised: str = ""
+    ) -> dict[str, Any]:
+        """A component to `commit`, with all files of its parts and of the part `vocabulary`. `revised` is the name of a
+        file that each part has in several revisions, like `scores-2.npy`: the others are left out."""
+        kind = f"/{revised.partition('-')[0]}-"
+        files = [
+            file
+            for part in parts
+            for file in self.names(part)
+            if not revised or kind not in file or file.endswith(f"/{revised}")
+        ]
+        found = {"settings": settings, "parts": list(map(self.name, parts)), "files": files}
+        if vocabulary is not None:
+            found |= {"vocabulary": self.name(vocabulary), "files": files + self.names(vocabulary)}
+        return found
 
     def remove_unnamed(self) -> None:
         """Removes files that no committed component lists, and only from part folders."""
         named = {file for manifest in self.components.values() for file in manifest["files"]}
         for part in self.folder.glob("*/part-????????"):
             for path in part.iterdir():
-                if path.relative_to(self.folder).as_posix() not in named:
+                if self.name(path) not in named:
                     path.unlink()
             if not any(part.iterdir()):
                 part.rmdir()
@@ -227,13 +247,10 @@ def _sum(components: dict[str, dict]) -> str:
     return checksum(json.dumps(components, sort_keys=True).encode())
 
 
-def _summed(path: Path, entry: dict) -> dict:
-    """An index description's entry for a file, from its current content; the CRC-32 of its blocks only if `entry` has
-    it."""
+def _crc32(path: Path) -> str:
+    """The sums of all blocks of a file, joined."""
     with path.open("rb") as file:
-        if "crc32" not in entry:  # of an earlier version
-            return entry | {"sha256": hashlib.file_digest(file, "sha256").hexdigest()}
-        return entry | {"crc32": "".join(map(checksum, iter(lambda: file.read(BLOCK), b"")))}
+        return "".join(map(checksum, iter(lambda: file.read(BLOCK), b"")))
 
 
 def _describe(path: Path) -> dict:

@@ -1,9 +1,13 @@
-"""BM25 and the cosine of vectors as one score: BM25 as a share of the query's best, plus a weight times the cosine."""
+"""Several rankings as one: by alternation, by reciprocal ranks, or by a score.
+
+BM25 and the cosine of vectors are one score: BM25 as a share of the query's best, plus a weight times the cosine.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import chain, islice, zip_longest
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -15,6 +19,31 @@ from lisax.errors import LisaxError
 # 1.5.
 WEIGHT = 1.5
 WEIGHTS = tuple(np.arange(0, 4.25, 0.25).tolist())  # tried by `fit`
+RECIPROCAL = 60  # the constant of Cormack et al. 2009
+Item = TypeVar("Item", bound=Hashable)
+
+
+def in_turn(ranked: Sequence[Sequence[Item]]) -> list[Item]:
+    """The first item of each list, then the second of each, and so on, skipping duplicates; a list that is used up is
+    passed over."""
+    return list(dict.fromkeys(item for item in chain.from_iterable(zip_longest(*ranked)) if item is not None))
+
+
+def alternate(first: Sequence[str], second: Sequence[str], k: int) -> list[str]:
+    """`in_turn` of two lists, until there are `k` (LisT5, section 3.1)."""
+    return list(islice(in_turn([first, second]), k))
+
+
+def by_ranks(runs: Iterable[Mapping[str, Sequence[str]]], k: int) -> dict[str, list[tuple[str, float]]]:
+    """Reciprocal rank fusion: a passage's score is the sum of 1 / (60 + rank) over the runs {query: ids} that contain
+    it."""
+    scores: dict[str, dict[str, float]] = {}
+    for run in runs:
+        for query, ids in run.items():
+            of_query = scores.setdefault(query, {})
+            for rank, passage in enumerate(ids, start=1):
+                of_query[passage] = of_query.get(passage, 0.0) + 1 / (RECIPROCAL + rank)
+    return {query: sorted(of_query.items(), key=lambda hit: -hit[1])[:k] for query, of_query in scores.items()}
 
 
 class Judged(NamedTuple):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from lisax.records import Claim, Table
@@ -101,13 +102,11 @@ class _Places:
             for column, text in enumerate(row):
                 self.cells[number, column] = text.lower()
         self._of: dict[str, dict[Place, str]] = {}
-        self._repeated: set[str] = set()
+        self.repeated: set[str] = set()  # words that some cell has twice
         for place, text in self.cells.items():
-            seen: set[str] = set()
-            for word in text.split():
-                if word in seen:
-                    self._repeated.add(word)
-                seen.add(word)
+            words = text.split()
+            self.repeated |= {word for word, count in Counter(words).items() if count > 1}
+            for word in words:
                 for form in _cell_forms(word, text):
                     self._of.setdefault(form, {}).setdefault(place, word)
 
@@ -119,14 +118,8 @@ class _Places:
                 found.setdefault(place, written)
         return found
 
-    def repeats(self, word: str) -> bool:
-        """Whether some cell has the word twice."""
-        return word in self._repeated
 
-
-@functools.lru_cache(maxsize=4)  # files list the claims of a table consecutively
-def _places(table: Table) -> _Places:
-    return _Places(table)
+_places = functools.lru_cache(maxsize=4)(_Places)  # files list the claims of a table consecutively
 
 
 def _grow(words: list[str], places: _Places, threshold: float) -> list[_Span]:
@@ -142,7 +135,7 @@ def _grow(words: list[str], places: _Places, threshold: float) -> list[_Span]:
 
     for word in words:
         found = places.of(word)
-        if not found or (any(word == before for before, _ in grown) and not places.repeats(word)):
+        if not found or (any(word == before for before, _ in grown) and word not in places.repeated):
             close()
             spans.append(_Span(word, None))
             continue

@@ -31,7 +31,7 @@ from lisax.files.remote import Bounds, bounded, parse, within
 from lisax.progress import say
 from lisax.retrieval.candidates import noun_phrases, only_points_on
 from lisax.retrieval.entities import Spotter, default_spotter
-from lisax.retrieval.interleave import in_turn
+from lisax.retrieval.fusion import in_turn
 
 if TYPE_CHECKING:
     import requests
@@ -71,9 +71,9 @@ class Introduction:
     revision_url: str  # of the page as it was read
 
 
-def user_agent(environment: Mapping[str, str] = os.environ) -> str:
+def user_agent() -> str:
     """The program's name and the user's contact. Raises LisaxError where LISAX_CONTACT holds none."""
-    contact = environment.get(CONTACT, "").strip()
+    contact = os.environ.get(CONTACT, "").strip()
     if not ("@" in contact or "://" in contact) or not contact.isascii() or not contact.isprintable():
         raise LisaxError(
             f"a live wiki wants to know whom to write to: set {CONTACT} to your e-mail address or the URL of your "

@@ -16,17 +16,16 @@ import itertools
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from lisax.errors import DataError, LisaxError
 from lisax.records import split_sentence_id
 from lisax.retrieval import bm25
 from lisax.retrieval.bm25 import Bm25Index
-from lisax.retrieval.bm25_builder import K1, B, Bm25Builder
+from lisax.retrieval.bm25_builder import Bm25Builder
 from lisax.retrieval.folder import Writing, read_components, unchanged, writing
-from lisax.retrieval.passage_store import passages_of
-from lisax.retrieval.passages import Passage, Source, source_of
+from lisax.retrieval.passages import Passage, Source, kind_of, source_of
 from lisax.retrieval.record_store import RecordsBuilder, RecordStore
-from lisax.text.languages import ENGLISH
 
 Hits = list[tuple[str, float]]
 PASSAGES_KEPT = 1 << 16
@@ -41,19 +40,15 @@ def build_index(
     out: str | os.PathLike,
     *,
     form: str = "raw",
-    k1: float = K1,
-    b: float = B,
-    language: str = ENGLISH,
-    analyzer: str | None = None,
+    **settings: Any,
 ) -> MixedIndex:
     """Indexes passages by source into the folder `out`, atomically. An existing index there is replaced at the end.
 
-    `form` is recorded for tables and graphs: "raw" or "verbalized"."""
+    `form` is recorded for tables and graphs: "raw" or "verbalized". `settings`: of `Bm25Builder`, such as k1 and b."""
     with writing(out) as state:
         # All but vectors and their lists, which stay where the passages are as before.
         removed = [name for name, manifest in state.components.items() if "over" not in manifest["settings"]]
-        texts = Bm25Builder(state, k1=k1, b=b, language=language, analyzer=analyzer)
-        _change(state, sources, form, texts, {}, removed)
+        _change(state, sources, form, Bm25Builder(state, **settings), {}, removed)
     return MixedIndex.open(out)
 
 
@@ -110,7 +105,7 @@ def _change(
     """Commits the index with `sources` added; `parts` are those of the sources that stay."""
     changed: dict[str, dict] = {}
     for source, passages in sources.items():
-        store = RecordsBuilder(state, passages_of(source), {"form": "text" if source is Source.TEXT else form})
+        store = RecordsBuilder(state, kind_of(source), {"form": "text" if source is Source.TEXT else form})
         before = len(texts.parts)
         for passage in passages:
             texts.add(passage.id, indexed_text(passage))
@@ -134,7 +129,7 @@ class MixedIndex:
         self.folder, self.bm25 = folder, Bm25Index.open(folder)
         manifests = read_components(folder)
         self.components = frozenset(manifests)
-        self.stores = {source: RecordStore(folder, passages_of(source)) for source in _parts(folder, manifests)}
+        self.stores = {source: RecordStore(folder, kind_of(source)) for source in _parts(folder, manifests)}
         self.passage = functools.lru_cache(PASSAGES_KEPT)(self._passage)
 
     @classmethod
@@ -149,9 +144,9 @@ class MixedIndex:
         """For each source {"form": "text", "raw" or "verbalized", "passages": number of passages}."""
         return {source: store.settings for source, store in self.stores.items()}
 
-    def search(self, queries: Sequence[str], k: int, *, threads: int | None = None) -> list[Hits]:
+    def search(self, queries: Sequence[str], k: int) -> list[Hits]:
         """Up to `k` (passage id, BM25 score) per query; `passages.source_of(id)` is the source of a hit."""
-        return self.bm25.search(queries, k, threads=threads)
+        return self.bm25.search(queries, k)
 
     def prepare(self, ids: Iterable[str] = (), units: Iterable[str] = ()) -> None:
         """Does nothing, since the passages are mapped. A cluster reads the passages of these ids and units here."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from lisax.devices.batching import windows
 from lisax.records import Claim, Document, Hit, Sentence, split_sentence_id
 from lisax.retrieval.documents import CLAIMS_AT_A_TIME, DocumentIndex
-from lisax.retrieval.interleave import alternate
+from lisax.retrieval.fusion import alternate
 from lisax.retrieval.terms import stems
 
 FIRST_PAGES, FIRST_SENTENCES = 3, 6  # the second hop starts from the best sentences of the first pages
@@ -30,9 +31,7 @@ def second_pages(
     Documents of the second hop are in BM25's order for the claim joined with the sentence that names them; documents
     that BM25 does not find are in the order of the text.
     """
-    claims = list(claims)
-    for start in range(0, len(claims), CLAIMS_AT_A_TIME):
-        batch = claims[start : start + CLAIMS_AT_A_TIME]
+    for batch in windows(claims, CLAIMS_AT_A_TIME):
         first = [[hit.id for hit in run.get(claim.id, ())] for claim in batch]
         index.pages.prepare(page for pages in first for page in pages[:FIRST_PAGES])
         named = [_named_by(index, claim, pages) for claim, pages in zip(batch, first)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import itertools
+import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -18,6 +19,7 @@ from lisax.faithful.facts import Facts
 from lisax.formats.budget import squeeze
 from lisax.formats.triples import Triples, graph_triples, raw_table, raw_text, row_triples, table_triples
 from lisax.records import Document, Graph, Table, edge_id
+from lisax.retrieval.record_store import Kind
 
 WORDS = 100
 BETWEEN = " | "  # between raw rows or edges
@@ -74,6 +76,34 @@ class Passage:
 
 def source_of(passage_id: str) -> Source:
     return Source(passage_id.partition(":")[0])
+
+
+# --- On disk: one component of an index per source -----------------------------------------
+
+
+def component(source: Source) -> str:
+    return f"passages-{source}"
+
+
+def has_passages(components: Iterable[str]) -> bool:
+    """Whether an index with these components is an index of passages."""
+    return not {component(source) for source in Source}.isdisjoint(components)
+
+
+def kind_of(source: Source) -> Kind[Passage]:
+    return Kind(component(source), "passage", _encode, _decode)
+
+
+def _encode(passage: Passage) -> str:
+    return json.dumps([passage.title, passage.text, passage.provenance, passage.starts], ensure_ascii=False)
+
+
+def _decode(passage_id: str, text: str) -> Passage:
+    title, text, provenance, starts = json.loads(text)
+    return Passage(passage_id, title, text, tuple(provenance), tuple(starts))
+
+
+# --- Made of pages, tables and graphs ------------------------------------------------------
 
 
 def of_document(page: Document) -> Iterator[Passage]:

@@ -15,7 +15,7 @@ from lisax.errors import DataError
 from lisax.records import check_id
 from lisax.retrieval.blocks import ADVICE
 from lisax.retrieval.folder import Writing, open_component
-from lisax.retrieval.strings import Strings, StringsWriter, StringTable, StringTableWriter, first_duplicate
+from lisax.retrieval.strings import Joined, Strings, StringsWriter, StringTable, StringTableWriter, first_duplicate
 
 PART_RECORDS, PART_CHARACTERS = 1 << 20, 1 << 31
 Record = TypeVar("Record")
@@ -94,13 +94,7 @@ def manifest_of_parts(
     ids = [StringTable(part / "ids") for part in parts]
     if (duplicate := first_duplicate(ids)) is not None:
         raise DataError(f"the {noun} id '{duplicate}' occurs twice; ids must be distinct", field="id")
-    return {
-        component: {
-            "settings": settings | {plural: sum(map(len, ids))},
-            "parts": [part.relative_to(state.folder).as_posix() for part in parts],
-            "files": [name for part in parts for name in state.names(part)],
-        }
-    }
+    return {component: state.manifest(settings | {plural: sum(map(len, ids))}, parts)}
 
 
 class RecordStore(Generic[Record]):
@@ -111,50 +105,36 @@ class RecordStore(Generic[Record]):
         self.folder, self.digest, self.settings = folder, manifest["digest"], manifest["settings"]
         self.component, self._decode = kind.component, kind.decode
         try:
-            self._parts = [
-                (StringTable(folder / part / "ids"), Strings(folder / part / kind.plural)) for part in manifest["parts"]
-            ]
+            self._ids = Joined(StringTable(folder / part / "ids") for part in manifest["parts"])
+            self._texts = Joined(Strings(folder / part / kind.plural) for part in manifest["parts"])
         except (OSError, TypeError) as error:
             raise DataError(f"the {kind.plural} are damaged ({error}); {ADVICE}", path=folder) from None
 
     def get(self, record_id: str) -> Record | None:
-        for ids, texts in self._parts:
-            if (number := ids.find(record_id)) is not None:
-                return self._decode(record_id, texts[number])
-        return None
+        number = self._ids.find(record_id)
+        return None if number is None else self._decode(record_id, self._texts[number])
 
     def prepare(self, ids: Iterable[str]) -> None:
         """Does nothing, since the records are mapped. A cluster reads the records of these ids here."""
 
     def id_at(self, place: int) -> str:
         """The id of the `place`-th record, from 0."""
-        for ids, _ in self._parts:
-            if place < len(ids):
-                return ids[place]
-            place -= len(ids)
-        raise IndexError(place)
+        return self._ids[place]
 
     def place_of(self, record_id: str) -> int | None:
         """The place of a record, from 0; None for an unknown one."""
-        start = 0
-        for ids, _ in self._parts:
-            if (number := ids.find(record_id)) is not None:
-                return start + number
-            start += len(ids)
-        return None
+        return self._ids.find(record_id)
 
     def __contains__(self, record_id: str) -> bool:
         return self.place_of(record_id) is not None
 
     def __len__(self) -> int:
-        return sum(len(ids) for ids, _ in self._parts)
+        return len(self._ids)
 
     def __iter__(self) -> Iterator[Record]:
         return self.after(0)
 
     def after(self, count: int) -> Iterator[Record]:
         """The records after the first `count`."""
-        for ids, texts in self._parts:
-            for number in range(min(count, len(ids)), len(ids)):
-                yield self._decode(ids[number], texts[number])
-            count = max(0, count - len(ids))
+        for number in range(count, len(self)):
+            yield self._decode(self._ids[number], self._texts[number])

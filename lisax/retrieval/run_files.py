@@ -28,8 +28,8 @@ from lisax.retrieval.elastic import ElasticIndex
 from lisax.retrieval.folder import read_components
 from lisax.retrieval.mixed import Hits
 from lisax.retrieval.multi_hop import second_pages
-from lisax.retrieval.passage_store import has_passages
-from lisax.retrieval.runs import by_query, write_run
+from lisax.retrieval.passages import has_passages
+from lisax.retrieval.runs import by_query, ranked, write_run
 from lisax.retrieval.table_store import TableStore
 
 
@@ -216,11 +216,7 @@ def _open_passages(folder: Path | str, k: int, dense: OpensSearch | None) -> Cal
 
     def hits_of(claims: Sequence[Claim]) -> list[Hit]:
         found = index.search([claim.text for claim in claims], k)
-        return [
-            Hit(claim.id, passage, rank, score)
-            for claim, of_claim in zip(claims, found, strict=True)
-            for rank, (passage, score) in enumerate(of_claim, start=1)
-        ]
+        return [hit for claim, hits in zip(claims, found, strict=True) for hit in ranked(claim.id, hits)]
 
     return hits_of
 

@@ -13,7 +13,7 @@ import dataclasses
 import itertools
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -97,6 +97,11 @@ def _read_scores(path: str | os.PathLike) -> dict[str, list[Hit]]:
             hits.append(Hit(query, unit, 1, float(score)))
         run[query] = by_score(hits)
     return run
+
+
+def ranked(query: str, found: Iterable[tuple[str, float]]) -> Iterator[Hit]:
+    """The (id, score) pairs that a search found for a query, best first, as hits."""
+    return (Hit(query, unit, rank, score) for rank, (unit, score) in enumerate(found, start=1))
 
 
 def by_query(hits: Iterable[Hit]) -> dict[str, list[Hit]]:

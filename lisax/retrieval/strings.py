@@ -15,9 +15,10 @@ import hashlib
 import itertools
 import sys
 from array import array
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -30,6 +31,9 @@ if sys.byteorder != "little":
 
 def hash_of(data: bytes) -> int:
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
+
+
+CACHED = 1 << 20  # names of recent hits
 
 
 class Strings:
@@ -91,6 +95,40 @@ class StringTable(Strings):
         """Index of the first string equal to `text`, or None."""
         found = self.find_all(text)
         return found[0] if found else None
+
+
+Strung = TypeVar("Strung", bound=Strings)
+
+
+class Joined(Generic[Strung]):
+    """Lists of strings one after the other, such as those of an index's parts: `joined[i]`, `joined.find(text)`."""
+
+    def __init__(self, parts: Iterable[Strung]):
+        self.parts = list(parts)
+        self.starts = list(itertools.accumulate(map(len, self.parts), initial=0))
+        self._known: dict[int, str] = {}
+
+    def __len__(self) -> int:
+        return self.starts[-1]
+
+    def __getitem__(self, number: int) -> str:
+        part = bisect_right(self.starts, number) - 1
+        return self.parts[part][number - self.starts[part]]
+
+    def name(self, number: int) -> str:
+        """The string, kept for further calls: hits share documents, and reading ids takes longer than searching."""
+        if (found := self._known.get(number)) is None:
+            if len(self._known) >= CACHED:
+                self._known.clear()
+            found = self._known[number] = self[number]
+        return found
+
+    def find(self, text: str) -> int | None:
+        """The number of the first string equal to `text`, or None."""
+        for part, start in zip(self.parts, self.starts):
+            if (number := part.find(text)) is not None:
+                return start + number
+        return None
 
 
 class StringsWriter:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from lisax.devices.batching import windows
 from lisax.errors import LisaxError
@@ -17,10 +18,10 @@ from lisax.retrieval.bm25_builder import Bm25Builder
 from lisax.retrieval.cells import NAME as CELLS
 from lisax.retrieval.cells import Strategy, cells_of
 from lisax.retrieval.folder import writing
+from lisax.retrieval.runs import ranked
 from lisax.retrieval.table_store import TEXTS as NAME
 from lisax.retrieval.table_store import Prepared, index_tables, indexed_text
-from lisax.retrieval.tables import add_tables
-from lisax.text.languages import ENGLISH
+from lisax.retrieval.tables import add_tables, cells_builder
 
 K1, B = 1.2, 0.75  # Elasticsearch's defaults, which the paper uses
 # Where vectors count too, the presence of a word matters most: of k1 from 0.2 to 3 and b from 0.4 to 1, these and the
@@ -39,31 +40,22 @@ def build_index(
     *,
     k1: float = K1,
     b: float = B,
-    language: str = ENGLISH,
-    analyzer: str | None = None,
+    with_cells: bool = False,
     add: bool = False,
+    **settings: Any,
 ) -> Bm25Index:
-    """Indexes texts and tables into one folder, in one pass and atomically; with `add`, see `tables.add_tables`."""
+    """Indexes texts and tables into one folder, in one pass and atomically: for questions, and `with_cells` for claims.
+    With `add`, see `tables.add_tables`. `settings`: language and analyzer (`Bm25Builder`)."""
     if add:
         add_tables(tables, folder, NAME)
     else:
         with writing(folder) as state:
-            texts = Bm25Builder(state, NAME, k1=k1, b=b, language=language, analyzer=analyzer)
-            index_tables(state, tables, {NAME: (texts, indexed_text)})
+            texts = Bm25Builder(state, NAME, k1=k1, b=b, **settings)
+            builders = {NAME: (texts, indexed_text)}
+            if with_cells:
+                builders[CELLS] = cells_builder(state, Strategy.ENTITY_CHAR_23), cells_of
+            index_tables(state, tables, builders)
     return open_index(folder)
-
-
-def build_with_cells(
-    tables: Iterable[Table], folder: str | os.PathLike, *, k1: float = K1, b: float = B, language: str = ENGLISH
-) -> None:
-    """Indexes texts, cells and tables into one folder, in one pass and atomically: for questions and for claims."""
-    from lisax.retrieval.cell_builder import CellsBuilder  # which brings numba
-
-    strategy = Strategy.ENTITY_CHAR_23
-    with writing(folder) as state:
-        texts = Bm25Builder(state, NAME, k1=k1, b=b, language=language)
-        cells = CellsBuilder(state, CELLS, strategy.analyzer, {"strategy": str(strategy)})
-        index_tables(state, tables, {NAME: (texts, indexed_text), CELLS: (cells, cells_of)})
 
 
 def open_index(folder: str | os.PathLike) -> Bm25Index:
@@ -77,8 +69,7 @@ def retrieve(search: Search, questions: Iterable[Question], k: int = POOL) -> It
         raise LisaxError(f"expected k >= 1, found {k}")
     for batch in windows(questions, QUESTIONS_AT_A_TIME):
         for question, hits in zip(batch, search([question.text for question in batch], k), strict=True):
-            for rank, (table, score) in enumerate(hits, start=1):
-                yield Hit(question.id, table, rank, score)
+            yield from ranked(question.id, hits)
 
 
 def gold_tables(question: Question, is_table: Callable[[str], bool] | None = None) -> tuple[str, ...]:

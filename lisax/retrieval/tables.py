@@ -8,13 +8,15 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
+from lisax.devices.batching import windows
 from lisax.errors import DataError, LisaxError
 from lisax.records import Claim, Hit, Table
 from lisax.retrieval.bm25_builder import Bm25Builder
 from lisax.retrieval.cells import NAME as CELLS
-from lisax.retrieval.cells import CellIndex, Strategy, cells_of
+from lisax.retrieval.cells import CellIndex, Strategy, cells_builder, cells_of
 from lisax.retrieval.folder import open_component, writing
 from lisax.retrieval.linking import link, spans
+from lisax.retrieval.runs import ranked
 from lisax.retrieval.table_store import TEXTS, index_tables, indexed_text
 from lisax.text.folding import RUN, fold
 from lisax.text.stop_words import INDEX_STOP_WORDS
@@ -36,11 +38,8 @@ def build_index(
     if add:
         add_tables(tables, folder, CELLS)
     else:
-        from lisax.retrieval.cell_builder import CellsBuilder  # which brings numba
-
         with writing(folder) as state:
-            cells = CellsBuilder(state, CELLS, strategy.analyzer, {"strategy": str(strategy)})
-            index_tables(state, tables, {CELLS: (cells, cells_of)})
+            index_tables(state, tables, {CELLS: (cells_builder(state, strategy), cells_of)})
     return CellIndex.open(folder)
 
 
@@ -51,10 +50,8 @@ def add_tables(tables: Iterable[Table], folder: str | os.PathLike, component: st
         open_component(state.folder, component)
         builders: dict[str, tuple] = {}
         if CELLS in state.components:
-            from lisax.retrieval.cell_builder import CellsBuilder
-
             strategy = Strategy(open_component(state.folder, CELLS)["settings"]["strategy"])
-            builders[CELLS] = CellsBuilder(state, CELLS, strategy.analyzer, {}, extend=True), cells_of
+            builders[CELLS] = cells_builder(state, strategy, extend=True), cells_of
         if TEXTS in state.components:
             builders[TEXTS] = Bm25Builder(state, TEXTS, extend=True), indexed_text
         index_tables(state, tables, builders, extend=True)
@@ -98,15 +95,14 @@ def retrieve(
     """
     if mode not in MODES:
         raise LisaxError(f"expected a mode of {', '.join(MODES)}; found '{mode}'")
-    claims, said = iter(claims), functools.lru_cache(READ_TABLES)(lambda table: said_by(lookup(table)))
-    while batch := list(itertools.islice(claims, CLAIMS_AT_A_TIME)):
+    said = functools.lru_cache(READ_TABLES)(lambda table: said_by(lookup(table)))
+    for batch in windows(claims, CLAIMS_AT_A_TIME):
         queries: list[Sequence[str]] = [
             (claim.text,) if index.strategy.whole_query else entities(claim, mode, gold or {}) for claim in batch
         ]
         found = index.search(queries, max(k, EQUALS))
         for claim, hits in zip(batch, found, strict=True):
-            for rank, (table, score) in enumerate(by_words(claim.text, hits, k, said), start=1):
-                yield Hit(claim.id, table, rank, score)
+            yield from ranked(claim.id, by_words(claim.text, hits, k, said))
 
 
 class Said(NamedTuple):

@@ -16,7 +16,6 @@ import os
 import re
 from abc import ABC, abstractmethod
 from array import array
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ from lisax.retrieval.blocks import ADVICE, Numbers
 from lisax.retrieval.bm25 import Bm25Index
 from lisax.retrieval.bm25_builder import Bm25Builder
 from lisax.retrieval.folder import Writing, open_component
-from lisax.retrieval.strings import Strings, StringsWriter, StringTable, StringTableWriter
+from lisax.retrieval.strings import Joined, Strings, StringsWriter, StringTable, StringTableWriter
 from lisax.text.languages import ENGLISH
 from lisax.text.stop_words import INDEX_STOP_WORDS
 from lisax.text.words import word_spans, words
@@ -137,11 +136,7 @@ class TitlesBuilder:
 
     def finish(self) -> dict[str, dict]:
         self._close_part()
-        manifest = {
-            "settings": {"documents": self._count},
-            "parts": [part.relative_to(self._state.folder).as_posix() for part in self._parts],
-            "files": [name for part in self._parts for name in self._state.names(part)],
-        }
+        manifest = self._state.manifest({"documents": self._count}, self._parts)
         return {NAME: manifest, WORDS_NAME: self._words.finish()}
 
 
@@ -282,21 +277,18 @@ class TitleIndex(Titles):
             self._parts = [_Part(folder / part) for part in manifest["parts"]]
         except (OSError, TypeError) as error:
             raise DataError(f"the title index is damaged ({error}); {ADVICE}", path=folder) from None
+        self._titles = Joined(part.titles for part in self._parts)
         self._known: dict[str, bool] = {}
-        self._starts = [0]
-        for part in self._parts:
-            self._starts.append(self._starts[-1] + len(part.titles))
 
     @classmethod
     def open(cls, folder: str | os.PathLike) -> TitleIndex:
         return cls(Path(folder))
 
     def __len__(self) -> int:
-        return self._starts[-1]
+        return len(self._titles)
 
     def title(self, number: int) -> str:
-        part = bisect_right(self._starts, number) - 1
-        return self._parts[part].titles[number - self._starts[part]]
+        return self._titles[number]
 
     def _lookup(self, key: str) -> list[tuple[int, int]]:
         return sorted((part.kinds[at], part.documents[at]) for part in self._parts for at in part.keys.find_all(key))

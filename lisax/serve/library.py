@@ -29,11 +29,9 @@ from lisax.files.writing import write_json
 from lisax.predict.building import account_of
 from lisax.retrieval.cluster import noted, open_records, state_of
 from lisax.retrieval.cluster_pages import ClusterDocuments
-from lisax.retrieval.cluster_passages import ClusterPassages
-from lisax.retrieval.cluster_tables import ClusterTables
+from lisax.retrieval.cluster_passages import ClusterPassages, ClusterTables
 from lisax.retrieval.folder import META, open_component, read_components, unchanged
-from lisax.retrieval.passage_store import has_passages
-from lisax.retrieval.passages import Source
+from lisax.retrieval.passages import Source, has_passages
 from lisax.serve import uploads
 from lisax.serve.limits import Limits
 from lisax.serve.store import alone_in, private_folder
@@ -284,7 +282,7 @@ class Library:
 
         if found.tables:
             beside_vectors = {} if self.add_vectors is None else table_text.BESIDE_VECTORS
-            table_text.build_with_cells(found.tables, folder / INDEX, **beside_vectors)
+            table_text.build_index(found.tables, folder / INDEX, **beside_vectors, with_cells=True)
             if self.add_vectors is not None:
                 self.add_vectors(folder / INDEX)
         sources = {

@@ -68,10 +68,9 @@ def test_a_judged_query_must_exist(tmp_path):
 
 
 def test_a_document_that_occurs_twice(tmp_path):
-    path = tmp_path / "corpus.jsonl"
-    path.write_text('{"_id": "a", "text": "x"}\n' * 2)
+    dataset = open_folder(folder(tmp_path, **{"corpus.jsonl": '{"_id": "a", "text": "x"}\n' * 2}))
     with pytest.raises(DataError, match=r"corpus\.jsonl:2: field 'id': duplicate id 'a', first at .*:1"):
-        list(beir.read_corpus(path))
+        list(dataset.documents())
 
 
 def test_triples_of_texts(tmp_path):

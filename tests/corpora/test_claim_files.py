@@ -1,14 +1,11 @@
 """`read_claims`: a single file of claims, its layout told by its lines."""
 
-from pathlib import Path
-
 import pytest
 from dataset_files import lines
 
-from lisax.corpora import open_folder, read_claims
+from lisax.corpora import read_claims
 from lisax.errors import DataError
 
-REAL = Path(__file__).parents[3] / "shared/data"
 FEVER = {"id": 7, "label": "SUPPORTS", "claim": "Rome is old.", "evidence": [[[1, 2, "Rome", 0]]]}
 NO_INFO = {"id": 8, "label": "NOT ENOUGH INFO", "claim": "Rome is dear.", "evidence": [[[3, None, None, None]]]}
 OURS = {"id": "7", "label": "SUPPORTS", "claim": "Rome is old.", "evidence": [["Rome_0"]]}
@@ -76,10 +73,3 @@ def test_a_text_file_with_another_name(tmp_path):
     path.write_text("\nRome is old.\n")
     with pytest.raises(DataError, match=r"claims\.jsonl:2: expected JSON objects, such as \{"):
         read_claims(path)
-
-
-@pytest.mark.parametrize("name", ["fever", "fm2", "wice"])
-def test_real_data(name):
-    if not REAL.is_dir():
-        pytest.skip("needs ../shared/data")
-    assert list(read_claims(REAL / name / "dev.jsonl")) == list(open_folder(REAL / name).claims("dev"))

@@ -1,16 +1,12 @@
 """FoolMeTwice and WiCE: claims that bring their own sentences."""
 
-from pathlib import Path
-
 import pytest
 from dataset_files import lines
 
-from lisax.corpora import fm2, open_folder, wice
+from lisax.corpora import open_folder, read_claims
 from lisax.corpora.reading import Watch
 from lisax.errors import DataError
 from lisax.records import Claim, Label
-
-REAL = Path(__file__).parents[3] / "shared/data"
 
 
 def said(text):
@@ -62,7 +58,7 @@ def test_fm2_claims_of_one_page_share_its_sentences(tmp_path):
 def test_bad_fm2_lines_are_refused(tmp_path, change, message):
     path = lines(tmp_path / "dev.jsonl", [FM2[0], FM2[1] | change])
     with pytest.raises(DataError, match=r"dev\.jsonl:2: " + message):
-        fm2.read({"dev": path})
+        list(read_claims(path))
 
 
 def of_wice(label, sets, claim, evidence, **meta):
@@ -78,8 +74,9 @@ WICE = [
 
 
 def test_wice(tmp_path):
-    path = lines(tmp_path / "dev.jsonl", WICE)
-    partly, no, yes = wice.read_claims(path)
+    lines(tmp_path / "dev.jsonl", WICE)
+    dataset = open_folder(tmp_path)
+    partly, no, yes = dataset.claims("dev")
     assert partly == Claim(
         "dev_01",
         "It opened in 1990.",
@@ -91,9 +88,7 @@ def test_wice(tmp_path):
     )
     assert (no.label, no.kind, no.evidence_sets) == (Label.NOT_ENOUGH_INFO, "not_supported", ())
     assert (yes.label, yes.kind, yes.evidence_sets) == (Label.SUPPORTS, "supported", (("dev03_0",),))
-    dataset = open_folder(tmp_path)
-    documents = list(dataset.documents())
-    found = [(d.id, d.title, len(d.sentences)) for d in documents]
+    found = [(d.id, d.title, len(d.sentences)) for d in dataset.documents()]
     assert found == [("dev_01", "About us", 3), ("dev02", "", 1), ("dev03", "", 1)]
     assert dataset.original_page("dev_01") == "dev 01"
 
@@ -110,24 +105,4 @@ def test_wice(tmp_path):
 def test_bad_wice_lines_are_refused(tmp_path, change, message):
     path = lines(tmp_path / "dev.jsonl", [WICE[0], WICE[2] | change])
     with pytest.raises(DataError, match=r"dev\.jsonl:2: " + message):
-        list(wice.read_claims(path))
-
-
-@pytest.mark.skipif(not REAL.is_dir(), reason="no data here")
-@pytest.mark.parametrize("name, claims, pages", [("fm2", 1169, 209), ("wice", 349, 349)])
-def test_real_data(name, claims, pages):
-    dataset = open_folder(REAL / name)
-    watch = Watch()
-    read = list(dataset.claims("dev", watch))
-    documents = {document.id: document for document in dataset.documents()}
-    assert (len(read), len(documents), watch.warnings) == (claims, pages, [])
-    texts = {s.id: s.text for d in documents.values() for s in d.sentences}
-    for claim in read:
-        assert claim.candidates and all(texts[unit] for unit in claim.candidates)
-        assert all(texts[unit] for unit in claim.gold_ids)
-    if name == "fm2":
-        assert all(set(claim.gold_ids) <= set(claim.candidates) for claim in read)
-        assert {claim.label for claim in read} == {Label.SUPPORTS, Label.REFUTES}
-    else:
-        assert sum(claim.label is Label.SUPPORTS for claim in read) == 115
-        assert 100 < sum(len(claim.candidates) for claim in read) / len(read) < 130
+        list(read_claims(path))

@@ -12,8 +12,7 @@ import pytest
 
 from lisax.corpora import archives
 from lisax.corpora.catalogue import ENTRIES, Download, Entry
-from lisax.corpora.download import DownloadError, Patience, download
-from lisax.corpora.fetch import fetch
+from lisax.corpora.download import DownloadError, Patience, download, fetch
 from lisax.errors import DataError, LisaxError
 
 BODY = bytes(range(256)) * 40

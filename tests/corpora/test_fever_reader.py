@@ -2,18 +2,16 @@
 
 import math
 import unicodedata
-from pathlib import Path
 
 import pytest
 from dataset_files import lines
 
-from lisax.corpora import fever, open_folder
+from lisax.corpora import fever, open_folder, read_claims
 from lisax.corpora.reading import Watch
 from lisax.errors import DataError
 from lisax.files.writing import write_json_lines
 from lisax.records import Claim, Label, Prediction
 
-REAL = Path(__file__).parents[3] / "shared/data/fever"
 JOSE = unicodedata.normalize("NFD", "José_Ferrer")
 
 SETS = [
@@ -33,7 +31,7 @@ def page(page_id, text_lines):
 
 
 def test_claims(tmp_path):
-    supported, unknown, blind = fever.read_claims(lines(tmp_path / "train.jsonl", CLAIMS))
+    supported, unknown, blind = read_claims(lines(tmp_path / "train.jsonl", CLAIMS))
     assert supported == Claim(
         "7",
         "José Ferrer acted.",
@@ -70,7 +68,7 @@ def claim(**changes):
 def test_bad_claims_are_refused_with_file_line_and_field(tmp_path, bad, said):
     path = lines(tmp_path / "train.jsonl", [CLAIMS[1], bad])
     with pytest.raises(DataError, match=r"train\.jsonl:2: " + said):
-        list(fever.read_claims(path))
+        list(read_claims(path))
 
 
 def test_oddities_are_counted_and_told_once(tmp_path, caplog):
@@ -80,7 +78,7 @@ def test_oddities_are_counted_and_told_once(tmp_path, caplog):
         claim(id=2, evidence=[nowhere, [[1, 2, "P", 0]]]),
         claim(id=3, label="NOT ENOUGH INFO"),
     ]
-    read = list(fever.read_claims(lines(tmp_path / "c.jsonl", odd)))
+    read = list(read_claims(lines(tmp_path / "c.jsonl", odd)))
     assert [c.evidence_sets for c in read] == [(), (("P_0",),), ()]
     assert len(caplog.messages) == 3
     assert caplog.messages[0].startswith(
@@ -135,20 +133,17 @@ def test_a_page_without_lines_is_refused(tmp_path):
         list(fever.read_pages(tmp_path))
 
 
-def test_find_layout(tmp_path):
+def test_a_folder(tmp_path):
     with pytest.raises(DataError, match="expected FEVER's pages as"):
-        fever.find_layout(tmp_path)
+        fever.Fever(tmp_path)
     lines(tmp_path / "wiki-pages/wiki-pages/wiki-001.jsonl", [page("A", "")])
-    alone = fever.find_layout(tmp_path)  # only pages are a corpus
-    assert (alone.train, alone.dev, alone.test) == (None, None, None)
-    assert fever.find_layout(alone.pages).pages == alone.pages
+    alone = open_folder(tmp_path)  # only pages are a corpus
+    assert alone.splits == () and fever.Fever(alone.pages).pages == alone.pages
     for name in ("paper_dev.jsonl", "shared_task_dev.jsonl", "train.jsonl"):
         lines(tmp_path / name, CLAIMS)
-    assert fever.find_layout(tmp_path) == fever.FeverFolder(
-        tmp_path / "train.jsonl", tmp_path / "shared_task_dev.jsonl", tmp_path / "wiki-pages/wiki-pages"
-    )
     dataset = open_folder(tmp_path)
-    assert (dataset.layout, dataset.splits) == ("fever", ("train", "dev"))
+    assert (dataset.layout, dataset.pages) == ("fever", tmp_path / "wiki-pages/wiki-pages")
+    assert dataset.files == {"train": tmp_path / "train.jsonl", "dev": tmp_path / "shared_task_dev.jsonl"}
     with pytest.raises(DataError, match="no claims for split 'test'; there are train, dev"):
         dataset.claims("test")
 
@@ -192,20 +187,3 @@ def test_bad_predictions_are_refused(tmp_path, change, said):
     row = {"id": 1, "predicted_label": "SUPPORTS", "predicted_evidence": []} | change
     with pytest.raises(DataError, match=r"p\.jsonl:1: " + said):
         list(fever.read_predictions(lines(tmp_path / "p.jsonl", [row])))
-
-
-@pytest.mark.skipif(not REAL.is_dir(), reason="no FEVER data here")
-def test_real_fever():
-    dataset = open_folder(REAL)
-    documents = {document.id: document for document in dataset.documents(Watch())}
-    assert len(documents) == 982
-    assert sum(bool(s.text) for d in documents.values() for s in d.sentences) == 2534
-    for split, size in ("train", 5124), ("dev", 1292):
-        watch = Watch()
-        claims = list(dataset.claims(split, watch))
-        assert len(claims) == size and watch.warnings == []
-        for gold in {unit for c in claims for unit in c.gold_ids}:
-            page_id, number = gold.rsplit("_", 1)
-            assert documents[page_id].sentences[int(number)].text
-        assert all(bool(c.evidence_sets) == (c.label is not Label.NOT_ENOUGH_INFO) for c in claims)
-    assert dataset.original_page("José_Ferrer") == JOSE

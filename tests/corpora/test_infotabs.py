@@ -1,8 +1,6 @@
 """InfoTabs' hypotheses and info-boxes."""
 
-import collections
 import json
-from pathlib import Path
 
 import pytest
 from dataset_files import packed
@@ -13,7 +11,6 @@ from lisax.documents import csv_tables
 from lisax.errors import DataError
 from lisax.records import Claim, Label, Table
 
-REAL = Path(__file__).parents[3] / "shared/data/infotabs"
 BOX = '{"title": ["Boy George"], "Genres": ["soul", "pop"], "Born": "1961", "Genres": [" disco"]}'
 CLAIMS = (
     "annotater_id\ttable_id\thypothesis\tlabel\nG\tT0\tHe was born in 1961.\tE\n"
@@ -106,12 +103,3 @@ def test_broken_boxes_are_problems(folder, box, said):
     (folder / "json").mkdir()
     (folder / "json/T0.json").write_text(json.dumps(box))
     assert any(said in problem for problem in check(folder).problems)
-
-
-@pytest.mark.skipif(not REAL.is_dir(), reason="no data here")
-def test_the_real_set_is_sound():
-    summary = check(REAL)
-    assert summary.sound and len(summary.warnings) == 1
-    assert summary.counts == {"claims in train": 16_538, "claims in dev": 1_800, "tables": 2_719}
-    counts = collections.Counter(claim.label for claim in open_folder(REAL).claims("dev"))
-    assert set(counts.values()) == {600}

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from dataset_files import packed
+from dataset_files import lines, packed, put
 
 from lisax.corpora import open_folder
 from lisax.corpora.reading import Watch
@@ -11,65 +11,39 @@ from lisax.errors import DataError
 from lisax.records import Label
 
 SENTENCE = [{"text": "s"}]
+PAGE = '{"id": "P", "title": "", "sentences": ["s"]}\n'
 MAPPED = {"OTHER": Label.REFUTES, "2": Label.REFUTES}
 LEFT_OUT = {"OTHER": None, "2": None}
 
 
-def fever(folder, names):
-    rows = [{"id": i, "claim": "c", "label": name, "evidence": [[[1, 2, "P", 0]]]} for i, name in enumerate(names)]
-    (folder / "wiki-pages.jsonl").write_text('{"id": "P", "lines": "0\\ta"}\n')
-    return "train.jsonl", rows
+LAYOUTS = {
+    "fever": (
+        "train.jsonl",
+        {"claim": "c", "evidence": [[[1, 2, "P", 0]]]},
+        {"wiki-pages.jsonl": '{"id": "P", "lines": "0"}\n'},
+    ),
+    "plain": ("claims.train.jsonl", {"claim": "c", "evidence": [["P_0"]]}, {"pages.jsonl": PAGE}),
+    "fm2": (
+        "train.jsonl",
+        {"text": "c", "wikipedia_page": "P", "gold_evidence": SENTENCE, "retrieved_evidence": SENTENCE},
+        {},
+    ),
+    "wice": ("train.jsonl", {"claim": "c", "evidence": ["s"], "supporting_sentences": [[0]]}, {}),
+    "tabfact": ("train_core.jsonl", {"table": "1.csv", "claim": "c"}, {"all_csv/1.csv": "h\na\n"}),
+}
 
 
-def plain(folder, names):
-    (folder / "pages.jsonl").write_text('{"id": "P", "title": "", "sentences": ["s"]}\n')
-    return "claims.train.jsonl", [
-        {"id": i, "claim": "c", "label": name, "evidence": [["P_0"]]} for i, name in enumerate(names)
-    ]
+def write(folder, layout, names):
+    file, row, others = LAYOUTS[layout]
+    put(folder, others)
+    rows = [{"id": str(i), "meta": {"id": str(i)}, "label": name} | row for i, name in enumerate(names)]
+    return lines(folder / file, rows)
 
 
-def fm2(folder, names):
-    return "train.jsonl", [
-        {
-            "id": str(i),
-            "text": "c",
-            "label": name,
-            "wikipedia_page": "P",
-            "gold_evidence": SENTENCE,
-            "retrieved_evidence": [*SENTENCE, {"text": f"only of {i}"}],
-        }
-        for i, name in enumerate(names)
-    ]
-
-
-def wice(folder, names):
-    return "train.jsonl", [
-        {"claim": "c", "label": name, "evidence": ["s"], "supporting_sentences": [[0]], "meta": {"id": str(i)}}
-        for i, name in enumerate(names)
-    ]
-
-
-def tabfact_core(folder, names):
-    (folder / "all_csv").mkdir()
-    (folder / "all_csv/1.csv").write_text("h\na\n")
-    return "train_core.jsonl", [
-        {"id": i, "table": "1.csv", "claim": "c", "label": name} for i, name in enumerate(names)
-    ]
-
-
-@pytest.mark.parametrize(
-    "write, known, other",
-    [
-        (fever, "SUPPORTS", "OTHER"),
-        (plain, "SUPPORTS", "OTHER"),
-        (fm2, "SUPPORTS", "OTHER"),
-        (wice, "supported", "OTHER"),
-        (tabfact_core, 1, 2),
-    ],
-)
-def test_every_layout_of_lines(tmp_path, write, known, other):
-    name, rows = write(tmp_path, [known, other, known])
-    (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_of_lines(tmp_path, layout):
+    known, other = {"wice": ("supported", "OTHER"), "tabfact": (1, 2)}.get(layout, ("SUPPORTS", "OTHER"))
+    write(tmp_path, layout, [known, other, known])
     check_labels(tmp_path, 2, str(other))
 
 
@@ -106,8 +80,9 @@ def check_labels(folder, line, other):
 
 
 def test_foolmetwice_s_pages_have_the_sentences_of_the_claims_that_are_kept(tmp_path):
-    name, rows = fm2(tmp_path, ["SUPPORTS", "OTHER"])
-    (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path = write(tmp_path, "fm2", ["SUPPORTS", "OTHER"])
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    lines(path, [row | {"retrieved_evidence": [*SENTENCE, {"text": f"only of {row['id']}"}]} for row in rows])
     for labels, texts in ((MAPPED, ["s", "only of 0", "only of 1"]), (LEFT_OUT, ["s", "only of 0"])):
         (page,) = open_folder(tmp_path).documents(Watch(labels=labels))
         assert [sentence.text for sentence in page.sentences] == texts

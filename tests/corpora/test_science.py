@@ -2,30 +2,23 @@
 
 import json
 
+from dataset_files import lines
+
 from lisax.corpora import open_folder, read_claims
 from lisax.corpora.reading import Watch
 from lisax.records import Label
-
-
-def lines(*rows):
-    return "".join(json.dumps(row) + "\n" for row in rows)
 
 
 def test_scifact(tmp_path):
     one = [{"sentences": [1], "label": "CONTRADICT"}, {"sentences": [0, 1], "label": "CONTRADICT"}]
     both = {"4": [{"sentences": [0], "label": "SUPPORT"}], "5": [{"sentences": [0], "label": "CONTRADICT"}]}
     claim = {"id": 1, "claim": "Tea cures colds.", "evidence": {"4": one}, "cited_doc_ids": [4]}
-    (tmp_path / "claims_train.jsonl").write_text(
-        lines(
-            claim,
-            claim | {"id": 2, "evidence": {}},
-            claim | {"id": 3, "evidence": both},
-            claim | {"id": 5, "evidence": {"4": [{"sentences": [0], "label": "MAYBE"}]}},
-        )
-    )
-    (tmp_path / "claims_test.jsonl").write_text(lines({"id": 4, "claim": "Tea is a drink."}))
+    wrong = {"4": [{"sentences": [0], "label": "MAYBE"}]}
+    rows = [claim, *(claim | {"id": n, "evidence": found} for n, found in ((2, {}), (3, both), (5, wrong)))]
+    lines(tmp_path / "claims_train.jsonl", rows)
+    lines(tmp_path / "claims_test.jsonl", [{"id": 4, "claim": "Tea is a drink."}])
     page = {"doc_id": 4, "title": "Tea", "abstract": ["Tea is a drink.\n", "It cures nothing."], "structured": False}
-    (tmp_path / "corpus.jsonl").write_text(lines(page))
+    lines(tmp_path / "corpus.jsonl", [page])
     data, watch = open_folder(tmp_path), Watch(keep_going=True)
     first, second = data.claims("train", watch)
     assert data.layout == "scifact" and data.splits == ("train", "test")

@@ -2,7 +2,6 @@
 
 import json
 import tarfile
-from pathlib import Path
 
 import pytest
 from dataset_files import packed
@@ -13,9 +12,6 @@ from lisax.corpora.layout import read_questions
 from lisax.corpora.reading import Watch
 from lisax.errors import DataError
 from lisax.records import DataText, Question
-
-REAL = Path(__file__).parents[3] / "shared/data"
-
 
 # --- Triples to pairs -----------------------------------------------------------------------
 
@@ -222,28 +218,3 @@ def test_ottqa(tmp_path):
     assert next(open_folder(tmp_path).questions("dev")) == Question("q1", "Where?", ("Dalton",), ("T_0",))
     (tmp_path / "dev.json").write_text(json.dumps([{"question_id": "q1", "question": "Where ?"}] * 2))
     assert f"{tmp_path}/dev.json:2: field 'id': duplicate id 'q1', first in entry 1" in check(tmp_path).problems
-
-
-# --- Real files -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "name, counts",
-    [
-        ("dart", {"records in dev": 2768, "texts in dev": 6815}),
-        ("webnlg", {"records in train": 6940, "texts in train": 18102, "records in dev": 872, "texts in dev": 2268}),
-        (
-            "questions",
-            {
-                "questions in nq_dev": 3610,
-                "questions in webquestions_train": 2834,
-                "questions in webquestions_dev": 755,
-            },
-        ),
-    ],
-)
-def test_real_files_are_sound(name, counts):
-    if not (REAL / name).is_dir():
-        pytest.skip("needs ../shared/data")
-    summary = check(REAL / name)
-    assert summary.sound and summary.counts == counts

@@ -1,20 +1,18 @@
 """TabFact's folder, as its owners keep it and as it lies beside the project."""
 
-import collections
 import json
 import logging
 from pathlib import Path
 
+import dataset_files
 import pytest
 from dataset_files import packed
 
 from lisax.corpora import open_folder
 from lisax.corpora.check import check
-from lisax.corpora.tabfact import TabFact
 from lisax.errors import DataError, LisaxError
-from lisax.records import LABELS, Label, Table
+from lisax.records import Label, Table
 
-REAL = Path(__file__).parents[3] / "shared/data/tabfact"
 TABLES = {
     "1-1.html.csv": "year#team\n1999#lions ⚽\n2000#אריות\n",
     "1-2.html.csv": "a#b\n1\n1#2#3\n",
@@ -24,8 +22,7 @@ TABLES = {
 
 
 def put(path: Path, value) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(value if isinstance(value, str) else json.dumps(value), "utf-8")
+    dataset_files.put(path.parent, {path.name: value if isinstance(value, str) else json.dumps(value)})
 
 
 @pytest.fixture
@@ -106,7 +103,7 @@ def test_claims_as_written(official):
 def test_subsets_of_the_test_tables(official):
     dataset = open_folder(official)
     assert dataset.subsets == ("small_test", "simple_test", "complex_test")
-    assert {name: [c.text for c in dataset.claims(name)] for name in dataset.subsets} == {
+    assert {name: [c.text for c in dataset.table_claims(name)] for name in dataset.subsets} == {
         "small_test": ["x be 1"],
         "simple_test": ["x be 1"],
         "complex_test": ["no row"],
@@ -223,20 +220,3 @@ def test_broken_tables_are_problems(official):
     problems = check(official).problems
     assert any("1-1.html.csv:2: byte 1 is not UTF-8" in problem for problem in problems)
     assert any("1-2.html.csv: the file is empty" in problem for problem in problems)
-
-
-@pytest.mark.skipif(not REAL.is_dir(), reason="no data here")
-def test_the_real_tables_and_claims():
-    dataset = open_folder(REAL)
-    tables = {table.id: table for table in dataset.tables()}
-    assert len(tables) == 16_573 and all(t.header and t.rows for t in tables.values())
-    assert sum(bool(t.title and t.page and t.caption) for t in tables.values()) == 16_573 - 957
-    assert all(len(row) == len(t.header) for t in tables.values() for row in t.rows)
-    claims = {split: list(dataset.claims(split)) for split in dataset.splits}
-    assert {split: len(found) for split, found in claims.items()} == {"train": 29_303, "dev": 12_792}
-    assert all(claim.gold_ids[0] in tables for found in claims.values() for claim in found)
-    assert collections.Counter(c.label for c in claims["dev"]).keys() == set(LABELS[:2])
-    written = list(TabFact(REAL, "written").claims("dev"))
-    assert [(c.id, c.label) for c in sorted(written, key=lambda c: c.id)] == [
-        (c.id, c.label) for c in sorted(claims["dev"], key=lambda c: c.id)
-    ]

@@ -1,7 +1,6 @@
 """WikiSQL, TabMCQ, NQ-tables and our own layout of questions over tables."""
 
-import json
-
+import dataset_files
 import pytest
 
 from lisax.corpora import open_folder, plain
@@ -13,8 +12,7 @@ from lisax.records import Operation, Question, Table
 
 
 def lines(path, *rows):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    dataset_files.lines(path, rows)
 
 
 # --- WikiSQL --------------------------------------------------------------------------------

@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from lisax.corpora import open_folder, wtq
 from lisax.corpora.answer_cells import NO_CELL, SEVERAL_COLUMNS
 from lisax.corpora.check import check
-from lisax.corpora.reading import Watch
+from lisax.corpora.reading import Row, Watch
 from lisax.documents.grid import Place
 from lisax.errors import DataError
-from lisax.records import Question, Table, is_cell
+from lisax.records import Question, Table
 
-REAL = Path(__file__).parents[3] / "shared/data/wtq"
 CSV = (
     '"Year","Title","Chart\nUK","Note"\n"1969","The \\"Ring\\", again","60",""\n"1971","C:\\\\x","–","a|b"\n'
     '"1972","Prologue","60","1969"\n'
@@ -152,26 +151,10 @@ def test_a_broken_table_is_named(folder, content, message):
 )
 def test_whatever_a_file_holds_is_a_record_or_an_error_with_its_place(line, content):
     for parse in (
-        lambda: wtq.parse_line(line, Path("x.tsv"), 4),
+        lambda: wtq.parse_line(Row(dict.fromkeys(wtq.COLUMNS, line), Path("x.tsv"), 4, Watch())),
         lambda: wtq.parse_table("csv/1-csv/1.csv", content, Place(Path("x.csv"), None, Watch())),
     ):
         try:
             parse()
         except DataError as error:
             assert str(error).startswith("x.")
-
-
-@pytest.mark.skipif(not REAL.is_dir(), reason="the real data are not here")
-def test_the_real_data():
-    dataset = open_folder(REAL)
-    assert sum(1 for _ in dataset.tables()) == 2108
-    watch = Watch()
-    found = {
-        split: [any(map(is_cell, question.evidence)) for question in dataset.questions(split, watch)]
-        for split in ("dev", "e2e_train", "e2e_dev")
-    }
-    seen = {split: len(cells) for split, cells in found.items()}
-    assert seen == {"dev": 3512 - 166, "e2e_train": 851, "e2e_dev": 124}
-    assert sum(found["e2e_dev"]) >= 121 and sum(found["e2e_train"]) >= 838
-    assert sum(found["dev"]) > 0.45 * len(found["dev"])
-    assert wtq.unescape("a\\\\n\\pb\\n") == "a\\n|b\n"

@@ -60,16 +60,6 @@ def resumed(file, groups, gathered, made_from=""):
     return again
 
 
-def test_every_cut_is_completed_to_the_same_file_from_the_last_whole_group(tmp_path):
-    whole = "".join(line + "\n" for group in GROUPS for line in group).encode()
-    *ends, longest = [stopped_after(tmp_path, [*GROUPS, ["more"]], count) for count in range(len(GROUPS) + 1)]
-    assert [longest[: len(end)] for end in ends] == ends
-    for cut in range(len(longest) + 1):
-        finished = sum(cut >= len(end) for end in (*ends[1:], longest))
-        assert resumed(tmp_path / "file", GROUPS, longest[:cut]) == GROUPS[finished:], cut
-        assert (tmp_path / "file").read_bytes() == whole
-
-
 def test_what_other_inputs_began_is_not_continued(tmp_path):
     longest = stopped_after(tmp_path, GROUPS, 3, "these")
     assert resumed(tmp_path / "file", GROUPS, longest, "these") == GROUPS[3:]

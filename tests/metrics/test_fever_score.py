@@ -258,7 +258,7 @@ def test_gold_predicted_is_perfect_on_real_claims():
     path = Path(__file__).parents[3] / "shared/data/fever/dev.jsonl"
     if not path.exists():
         pytest.skip("no real data here")
-    from lisax.corpora.fever import read_claims
+    from lisax.corpora import read_claims
 
     claims = {claim.id: claim for claim in read_claims(path)}
     smallest = {i: min(claim.evidence_sets, key=len, default=()) for i, claim in claims.items()}

@@ -16,7 +16,7 @@ from lisax.papers.base import REPORT, TRAIN, VALIDATION
 from lisax.papers.list5.recipe import Recipe
 from lisax.papers.list5.report import finish
 from lisax.papers.list5.run import List5
-from lisax.retrieval.interleave import alternate, in_turn
+from lisax.retrieval.fusion import alternate, in_turn
 from lisax.retrieval.recall import recall
 from lisax.retrieval.runs import read_run
 from lisax.weights.checkpoints import resolve_checkpoint

@@ -66,7 +66,7 @@ def whole(tmp_path_factory, corpus):
     """The index folder of the same corpus."""
     folder, data = tmp_path_factory.mktemp("whole") / "index", open_folder(corpus)
     mixed.build_index(passages_of(data), folder, analyzer="lucene")
-    table_text.build_with_cells(data.tables(), folder)
+    table_text.build_index(data.tables(), folder, with_cells=True)
     return folder
 
 

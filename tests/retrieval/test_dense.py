@@ -1,15 +1,11 @@
 """Vectors beside an index: exact search against numpy, swapped sources, interruption, fusion."""
 
-import json
-
 import numpy as np
 import pytest
 
 from lisax.errors import DataError, LisaxError
-from lisax.retrieval import dense, mixed
+from lisax.retrieval import dense, fusion, mixed
 from lisax.retrieval.passages import Passage, Source
-
-RNG = np.random.default_rng(0)
 
 
 class Made:
@@ -93,20 +89,6 @@ def test_an_interrupted_encoding_goes_on_where_it_was(folder, monkeypatch):
     assert found == expected(made(Source.TEXT, 50) + made(Source.TABLE, 30), ["a"], 3)[0]
 
 
-def test_vectors_of_an_earlier_version_are_made_again(folder):
-    dense.encode_index(folder, Made())
-    meta = json.loads((folder / "meta.json").read_text())
-    settings = meta["components"]["dense-text"]["settings"]
-    for name in ("over", "of", "source", "cosines"):
-        del settings[name]
-    del meta["crc32"]
-    (folder / "meta.json").write_text(json.dumps(meta))
-    with pytest.raises(DataError, match="'text' have no vectors; make them"):
-        dense.DenseIndex.open(folder)
-    assert dense.source_of_vectors(folder) == "made" and dense.to_encode(folder, "m") == 50
-    assert dense.encode_index(folder, Made()) == 80 and len(dense.DenseIndex.open(folder).names) == 2
-
-
 @pytest.mark.parametrize("kind", ["lists", "hnsw"])
 def test_approximate_search_finds_nearly_what_exact_search_does(folder, kind):
     dense.encode_index(folder, Made())
@@ -138,7 +120,7 @@ def test_a_graph_takes_the_place_of_an_inverted_file(folder, monkeypatch):
 
 
 def test_reciprocal_rank_fusion():
-    found = dense.fused([{"q": ["a", "b", "c"]}, {"q": ["c", "a"], "r": ["z"]}], 2)
+    found = fusion.by_ranks([{"q": ["a", "b", "c"]}, {"q": ["c", "a"], "r": ["z"]}], 2)
     assert [hit for hit, _ in found["q"]] == ["a", "c"] and found["q"][0][1] == pytest.approx(1 / 61 + 1 / 62)
     assert found["r"] == [("z", 1 / 61)]
 
@@ -162,16 +144,3 @@ def test_fewer_bits_on_disk(folder, bits, dtype, width):
     dense.approximate(folder)
     near = dense.DenseIndex.open(folder).search(questions, 5, exact=False)
     assert sum(len({hit for hit, _ in a} & {hit for hit, _ in b}) for a, b in zip(exact, near)) >= 0.9 * 100
-
-
-def test_codes_of_a_vector():
-    from lisax.retrieval.vector_codes import bits_of, coded, floats
-
-    vectors = RNG.normal(size=(50, 7)).astype(np.float32) * RNG.uniform(0.01, 100, size=(50, 1)).astype(np.float32)
-    vectors[3] = 0
-    assert floats(coded(vectors)) is vectors
-    for bits, step in ((16, 2**-11), (8, 1 / 254 + 1e-6)):
-        stored = coded(vectors, bits)
-        assert bits_of(stored) == bits and floats(stored).dtype == np.float32
-        assert (np.abs(floats(stored) - vectors) <= step * np.abs(vectors).max(axis=1, keepdims=True)).all()
-        assert np.array_equal(floats(stored[10:12]), floats(stored)[10:12])

@@ -43,6 +43,7 @@ def test_a_grown_index_is_the_whole_one(tmp_path, index):
     build_index(DOCUMENTS[:2], tmp_path / "index")
     grown = add_documents(DOCUMENTS[2:], tmp_path / "index")
     assert list(retrieve(grown, CLAIMS, 4)) == list(retrieve(index, CLAIMS, 4))
+    assert [grown.titles.title(i) for i in range(4)] == [document.title for document in DOCUMENTS]
     assert [grown.pages.page(document.id) for document in DOCUMENTS] == DOCUMENTS
     with pytest.raises(DataError, match="'Oslo' occurs twice"):
         add_documents([DOCUMENTS[3]], tmp_path / "index")

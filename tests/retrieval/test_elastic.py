@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import sys
 
 import pytest
 
@@ -323,15 +324,11 @@ def test_secrets_are_kept_out_of_commands():
 
 
 @pytest.mark.parametrize(
-    ("package", "url", "message"),
-    [
-        ("elasticsearch", "http://127.0.0.1:9200", "lisax.elastic."),
-        ("opensearchpy", "opensearch+http://host:9200", "lisax.opensearch."),
-    ],
+    ("package", "url"), [("elasticsearch", "http://h:1"), ("opensearchpy", "opensearch+http://h:1")]
 )
-def test_without_the_client_the_user_is_told(monkeypatch, package, url, message):
-    monkeypatch.setitem(__import__("sys").modules, package, None)
-    with pytest.raises(LisaxError, match=message):
+def test_without_the_client_the_user_is_told(monkeypatch, package, url):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(LisaxError, match=f"lisax.{package.removesuffix('py').removesuffix('search')}"):
         cluster_client.connect(url, {})
 
 

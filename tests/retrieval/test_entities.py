@@ -50,25 +50,12 @@ def test_golden(gazetteer, claim, with_titles, alone):
 
 
 def test_spacy_kinds_are_filtered_in_order_of_first_appearance():
-    def entity(text, label):
-        return types.SimpleNamespace(text=text, label_=label)
-
-    document = types.SimpleNamespace(
-        ents=[
-            entity("Ann", "PERSON"),
-            entity("1999", "DATE"),
-            entity("Rome", "GPE"),
-            entity("two", "CARDINAL"),
-            entity("Ann", "PERSON"),
-            entity("first", "ORDINAL"),
-            entity("NATO", "ORG"),
-            entity("5 km", "QUANTITY"),
-            entity("10%", "PERCENT"),
-            entity("noon", "TIME"),
-            entity("$5", "MONEY"),
-            entity("Dune", "WORK_OF_ART"),
-        ]
-    )
+    kinds = {
+        "Ann": "PERSON", "1999": "DATE", "Rome": "GPE", "two": "CARDINAL", "first": "ORDINAL", "NATO": "ORG",
+        "5 km": "QUANTITY", "10%": "PERCENT", "noon": "TIME", "$5": "MONEY", "Dune": "WORK_OF_ART",
+    }  # fmt: skip
+    entities = [types.SimpleNamespace(text=text, label_=label) for text, label in (*kinds.items(), ("Ann", "PERSON"))]
+    document = types.SimpleNamespace(ents=entities)
     assert SpacySpotter(lambda claim: document).spot("any") == ["Ann", "Rome", "NATO", "Dune"]
 
 

@@ -10,6 +10,7 @@ from lisax.errors import DataError, LisaxError
 from lisax.retrieval import blocks
 from lisax.retrieval import folder as folders
 from lisax.retrieval.bm25 import Bm25Index, build
+from lisax.retrieval.cells import CellIndex
 from lisax.retrieval.folder import check, writing
 
 DOCUMENTS = [("a", "one two"), ("b", "two three")]
@@ -22,18 +23,19 @@ def test_missing_and_damaged_indexes_are_told(tmp_path):
     build(DOCUMENTS, folder)
     assert check(folder) > 5
     written = (folder / "meta.json").read_text()
-    meta = json.dumps({name: value for name, value in json.loads(written).items() if name != "crc32"})
+    with pytest.raises(DataError, match="no 'cells'"):
+        CellIndex.open(folder)
     for broken, message in (
         (written.replace('"k1": 0.6', '"k1": 0.7'), "not as it was written"),
+        (written.replace('"crc32"', '"sum"', 1), "damaged"),
         ("{", "damaged"),
         ("[]", "damaged"),
-        (meta.replace('"version": 1', '"version": 9'), "version 9"),
-        (meta.replace('"bm25"', '"other"', 1), "no 'bm25'"),
+        (written.replace('"version": 1', '"version": 9'), "version 9"),
     ):
         (folder / "meta.json").write_text(broken)
         with pytest.raises(DataError, match=message):
             Bm25Index.open(folder)
-    (folder / "meta.json").write_text(meta)
+    (folder / "meta.json").write_text(written)
     victim = next(folder.glob("bm25/*/indices.csc.index.npy"))
     content = victim.read_bytes()
     victim.write_bytes(content[:-1] + b"\x01")

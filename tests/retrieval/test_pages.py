@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 from lisax.errors import DataError
 from lisax.records import Document, Sentence
 from lisax.retrieval import pages as pages_module
-from lisax.retrieval.documents import add_documents, build_index
-from lisax.retrieval.pages import PageStore
+from lisax.retrieval.documents import build_index
 
 
 def page(id, title, *texts, redirects=(), original_id=None):
@@ -67,12 +66,3 @@ def test_any_text_survives_any_cut(tmp_path_factory, contents, part_pages):
         patch.setattr(pages_module, "PART_PAGES", part_pages)
         store = build_index(pages, tmp_path_factory.mktemp("pages") / "index", components=["pages"]).pages
     assert [store.page(p.id) for p in pages] == pages
-
-
-def test_additions_and_duplicates(tmp_path):
-    build_index(PAGES[:2], tmp_path / "index", components=["pages"])
-    grown = add_documents(PAGES[2:], tmp_path / "index")
-    assert [grown.pages.page(p.id) for p in PAGES] == PAGES
-    with pytest.raises(DataError, match="'Paris' occurs twice"):
-        add_documents(PAGES[:1], tmp_path / "index")
-    assert len(PageStore.open(tmp_path / "index")) == 4

@@ -1,8 +1,6 @@
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lisax.errors import DataError
 from lisax.records import Table
 from lisax.retrieval import record_store
 from lisax.retrieval.table_store import TableStore
@@ -33,11 +31,3 @@ def test_what_is_stored_is_read_back_in_order(tmp_path_factory, made, part):
     assert list(store) == made and len(store) == len(made)
     assert [store.get(table.id) for table in made] == made
     assert store.get("nowhere") is None
-
-
-def test_mistakes(tmp_path):
-    table = Table("t", "T", ("a",), (("1",),))
-    with pytest.raises(DataError, match="'t' occurs twice"):
-        TableStore.build([table, table], tmp_path / "a")
-    with pytest.raises(DataError, match="no tables to store"):
-        TableStore.build([], tmp_path / "b")

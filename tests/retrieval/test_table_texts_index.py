@@ -60,7 +60,7 @@ def test_texts_and_cells_of_the_same_tables_share_a_folder(tmp_path):
 
 
 def test_texts_and_cells_in_one_pass_are_those_of_two(tmp_path):
-    table_text.build_with_cells([CUPS, TOWNS], tmp_path / "one")
+    table_text.build_index([CUPS, TOWNS], tmp_path / "one", with_cells=True)
     table_text.build_index([CUPS, TOWNS], tmp_path / "two")
     tables.build_index([CUPS, TOWNS], tmp_path / "two", Strategy.ENTITY_CHAR_23)
     one, two = (read_components(tmp_path / name) for name in ("one", "two"))

@@ -1,7 +1,7 @@
 import pytest
 
 from lisax.records import Document
-from lisax.retrieval.documents import add_documents, build_index
+from lisax.retrieval.documents import build_index
 from lisax.retrieval.entities import OfflineSpotter
 from lisax.retrieval.titles import unqualified
 
@@ -79,14 +79,6 @@ def test_qualifiers():
         ("(What's the Story)", ""),
         ("A (b)", "c"),
     ]
-
-
-def test_grown_index_answers_as_a_whole_one(tmp_path, titles):
-    build_index(DOCUMENTS[:5], tmp_path / "index", components=["titles"])
-    grown = add_documents(DOCUMENTS[5:], tmp_path / "index").titles
-    for claim in ("Savages is a film by Barack Obama.", "New York City, Hawaii", "united states"):
-        assert grown.search(claim, 10) == titles.search(claim, 10)
-    assert [grown.title(i) for i in range(len(grown))] == [document.title for document in DOCUMENTS]
 
 
 SIGNED = [

@@ -65,10 +65,10 @@ def test_what_a_killed_upload_left_is_removed_at_the_next_start_and_no_other(ope
 
 
 def test_an_upload_that_fails_leaves_nothing(page, monkeypatch):
-    def fails(*_):
+    def fails(*_, **__):
         raise OSError("no room")
 
-    monkeypatch.setattr(table_text, "build_with_cells", fails)
+    monkeypatch.setattr(table_text, "build_index", fails)
     with pytest.raises(OSError, match="no room"):
         page.library.add("Sums", [SUMS])
     assert list(page.library.folder.iterdir()) == []

@@ -38,26 +38,20 @@ class FoldData(Dataset):
     def __init__(self, data: Dataset, fold: Fold):
         super().__init__(data.folder, {})
         self.layout, self._data = data.layout, data
-        self._questions = {TRAIN: fold.train, REPORT: fold.held_out}
+        self._dealt = {TRAIN: fold.train, REPORT: fold.held_out}
 
     def may_read(self, file):
         return self._data.may_read(file)
 
     @property
     def question_splits(self):
-        return tuple(self._questions)
+        return tuple(self._dealt)
 
     def questions(self, split, watch=None) -> Iterator[Question]:
-        return iter(self._questions[split])
+        return iter(self._dealt[split])
 
     def tables(self, watch=None):
         return self._data.tables(watch)
-
-    def claims(self, split, watch=None):
-        return iter(())
-
-    def documents(self, watch=None):
-        return iter(())
 
 
 def cross_validate(

@@ -1,14 +1,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lisax.retrieval.interleave import alternate
+from lisax.retrieval.fusion import alternate
 
 RANKED = st.lists(st.sampled_from("abcdefghij"), unique=True)
-
-
-def test_bm25_first_duplicates_skipped():
-    assert alternate(["a", "b", "c", "d"], ["b", "x", "a", "y"], 10) == ["a", "b", "x", "c", "d", "y"]
-    assert alternate(["a"], ["x", "y", "z"], 3) == ["a", "x", "y"]
 
 
 @given(RANKED, RANKED, st.integers(0, 25))
