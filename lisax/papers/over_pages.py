@@ -63,7 +63,7 @@ def _open_verifying(
 
 
 class PagePipeline(Pipeline):
-    """A run whose recipe is an `AttackRecipe` with BM25's `k1` and `b`."""
+    """A run whose recipe is a `PagesRecipe`."""
 
     @property
     def indexed(self) -> list[str]:
@@ -130,17 +130,12 @@ class PagePipeline(Pipeline):
 
     def stages_of_corpus(self) -> list[Stage]:
         """BM25, titles and pages of the corpus, and the attacked claims if the recipe asks for them."""
-        index = Stage(name="index", outputs=[self.index_folder], work=self._build_index)
+        index = Stage("index", [], [self.index_folder], self._build_index)
         roles = self.recipe.attacked_roles
         if not roles:
             return [index]
-        attack = Stage(
-            name=ATTACK,
-            after=["index"],
-            outputs=[*map(self.attacks_file, roles), self.out / "attacks" / SUMMARY],
-            work=self._attack,
-        )
-        return [index, attack]
+        outputs = [*map(self.attacks_file, roles), self.out / "attacks" / SUMMARY]
+        return [index, Stage(ATTACK, ["index"], outputs, self._attack)]
 
     def _build_index(self) -> None:
         (k1, b), cluster = self.bm25_parameters, self.recipe.cluster
@@ -245,9 +240,7 @@ class PagePipeline(Pipeline):
         opens = functools.partial(open_uncalibrated, self.model_dir(model), reading)
         verifier = opens()
         verdicts = self.verified(opens if self.workers else lambda: verifier, held.values(), run)
-        fitted = calibrating.fit(
-            verifier, held, {made.claim_id: made for made in (one.prediction() for one in verdicts)}
-        )
+        fitted = calibrating.fit(verifier, held, {i: one.prediction() for i, one in zip(held, verdicts, strict=True)})
         say(f"  {model}: temperature {fitted.temperature:.3f}, fitted on {fitted.claims:,} claims")
         write_fitted(self.model_dir(model), {"calibration": dataclasses.asdict(fitted)} | reading)
 
@@ -271,7 +264,7 @@ class PagePipeline(Pipeline):
     def verdicts(self, variant: str, role: str) -> dict[str, Prediction]:
         """Predictions for the labelled claims, by id."""
         found = {verdict.claim_id: verdict for verdict in fever.read_predictions(self.predictions_of(variant, role))}
-        return {i: found[i] for i, claim in self.claims_of(role).items() if claim.label is not None}
+        return {i: found[i] for i in self.labelled_claims(role)}
 
 
 def _of_every_kind(

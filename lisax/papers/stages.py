@@ -19,7 +19,7 @@ from lisax.progress import say
 from lisax.retrieval.folder import META, read_components
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True)
 class Stage:
     """One step of a run: `work` writes the files or folders `outputs`.
 
@@ -27,7 +27,7 @@ class Stage:
     setting that its work has read."""
 
     name: str
-    after: Sequence[str] = ()
+    after: Sequence[str]
     outputs: Sequence[Path]
     work: Callable[[], None]
 

@@ -226,10 +226,10 @@ def test_the_second_hop_widens_retrieval_and_selection(folder, tmp_path):
     recipe = dataclasses.replace(Recipe.read([folder / "recipe.gin"]), hops=2, fuse_bm25=False)
     run = List5(open_folder(folder / "world"), tmp_path, recipe)
     run.make("retrieve")
-    first = run.selection_file("rank_entities", REPORT)
-    first.write_bytes(run.candidates_file(REPORT).read_bytes())  # as if a model had ranked them
+    first = run.run_file("rank_entities", REPORT)
+    first.write_bytes(run.run_file("candidates", REPORT).read_bytes())  # as if a model had ranked them
     run._hop(recipe.first_selector, REPORT)
-    before, after = read_run(first), read_run(run.selection_file(recipe.selector, REPORT))
+    before, after = read_run(first), read_run(run.run_file(recipe.selector, REPORT))
     assert before.keys() == after.keys()
     assert any({hit.id for hit in after[claim]} - {hit.id for hit in hits} for claim, hits in before.items())
     assert all([hit.id for hit in after[claim][:3]] == [hit.id for hit in hits[:3]] for claim, hits in before.items())

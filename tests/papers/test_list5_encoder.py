@@ -69,7 +69,7 @@ def test_the_checker_selects_and_labels_as_the_run(run, folder):
     claims = list(run.claims_of("test").values())[:6]
     model, settings = run.model_dir("label_listwise_infused"), {"documents": 6, "candidates": 200}
     checker = Checker(index, folder / "encoder", model, **settings)
-    selected, verdicts = read_run(run.selection_file("vectors", "test")), run.verdicts("infused", "test")
+    selected, verdicts = read_run(run.run_file("vectors", "test")), run.verdicts("infused", "test")
     for claim, verdict in zip(claims, checker.check_many(claims)):
         assert {one.unit for one in verdict.evidence} == {hit.id for hit in selected[claim.id][:5]}
         assert verdict.decided_by == verdict.evidence[0].unit
@@ -102,7 +102,7 @@ def test_a_reranker_orders_the_best_by_vectors_again(reranked):
     assert figures["ranking"] == {
         name: value for name, value in figures["selection"]["rerank"].items() if name != "oracle_fever_score"
     }
-    first, again = (read_run(reranked.selection_file(name, "test")) for name in ("vectors", "rerank"))
+    first, again = (read_run(reranked.run_file(name, "test")) for name in ("vectors", "rerank"))
     assert first.keys() == again.keys()
     for id, hits in again.items():
         ids, before = [hit.id for hit in hits], [hit.id for hit in first[id]]
@@ -111,7 +111,7 @@ def test_a_reranker_orders_the_best_by_vectors_again(reranked):
 
 
 def test_negatives_of_a_reranker_are_of_its_window_and_of_written_documents(reranked):
-    selected, claims = reranked.selected("vectors", "train"), reranked.claims_of("train")
+    selected, claims = reranked.ranked("vectors", "train"), reranked.claims_of("train")
     examples, held_out = (
         [json.loads(line) for line in reranked.examples_file("rerank", role).read_text().splitlines()]
         for role in ("train", "dev")
@@ -128,7 +128,7 @@ def test_negatives_of_a_reranker_are_of_its_window_and_of_written_documents(rera
 def test_the_checker_ranks_with_a_reranker_as_the_run(reranked):
     index, claims = Index.open(reranked.out / "index"), list(reranked.claims_of("test").values())[:6]
     checker = Checker(index, reranked.model_dir("rerank"), reranked.recipe.labeller, documents=6, candidates=200)
-    selected = read_run(reranked.selection_file("rerank", "test"))
+    selected = read_run(reranked.run_file("rerank", "test"))
     for claim, found in zip(claims, checker.find(claims), strict=True):
         seen = [(one.unit, one.score) for one in found]
         assert seen == [(hit.id, pytest.approx(hit.score, abs=1e-5)) for hit in selected[claim.id]]

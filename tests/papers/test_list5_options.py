@@ -79,7 +79,7 @@ def test_a_live_wiki_is_searched_for_entities_in_turn_with_bm25(of_paper):
     claims = list(run.claims_of(REPORT).values())
     asked = [parameters["srsearch"] for parameters, _ in requests]
     assert len(set(asked)) == len(asked) and not {claim.text.rstrip(".") for claim in claims} & set(asked)
-    documents = read_run(run.documents_file(REPORT))
+    documents = read_run(run.run_file("documents", REPORT))
     scored = run.index.bm25.search([claim.text for claim in claims], 6)
     for claim, hits in zip(claims, scored, strict=True):
         found = in_turn([search(entity) for entity in run.spotter.spot(claim.text)])
@@ -133,7 +133,7 @@ def test_checkpoints_are_chosen_by_what_they_do_on_held_out_claims(of_paper):
         )
     held = [claim for claim in run.claims_of(VALIDATION).values() if claim.gold_ids]
     chosen = json.loads((run.model_dir("rank_entities") / "chosen.json").read_text())
-    selected = complete_sets(held, read_run(run.selection_file("rank_entities", VALIDATION)))
+    selected = complete_sets(held, read_run(run.run_file("rank_entities", VALIDATION)))
     assert sum(selected.values()) / len(held) == chosen["value"]
     # What starts from a model waits for its choice.
     assert "choose.label_pointwise" in run.graph["train.label_listwise_infused"].after

@@ -112,14 +112,8 @@ class AggregationStages:
         if not recipe.aggregates:
             return []
         reranked = [f"rerank.{role}" for role in (REPORT, *self.scored_roles)]
-        given = AGGREGATION in recipe.models
-        answer = Stage(
-            name="aggregate",
-            after=reranked if given else [*reranked, f"train.{AGGREGATION}"],
-            outputs=[self.file],
-            work=self._answer,
-        )
-        return [answer]
+        after = reranked if AGGREGATION in recipe.models else [*reranked, f"train.{AGGREGATION}"]
+        return [Stage("aggregate", after, [self.file], self._answer)]
 
     def _answer(self) -> None:
         run, threshold = self._run, self.threshold

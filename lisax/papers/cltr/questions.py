@@ -14,7 +14,7 @@ from pathlib import Path
 from lisax.corpora import Dataset
 from lisax.corpora.reading import Watch, told
 from lisax.errors import DataError, LisaxError
-from lisax.papers.base import REPORT, TRAIN, VALIDATION, EncoderPipeline, tell
+from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
 from lisax.papers.cltr.operations import AGGREGATING, AggregationStages
 from lisax.papers.settings import fact, kept
 from lisax.records import Claim, Label, Question, Table, is_cell, split_cell_id
@@ -45,7 +45,7 @@ def by_id(questions: Iterable[Question], others: Mapping[str, Question] = {}) ->
     return found
 
 
-class QuestionPipeline(EncoderPipeline):
+class QuestionPipeline(Pipeline):
     """A run over tables and questions.
 
     `index`: an existing index folder of the same tables to use. `made_from`: a digest of that index and of any other

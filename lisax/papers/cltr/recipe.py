@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from lisax.errors import LisaxError
-from lisax.papers.recipe import MODEL, BackboneRecipe
+from lisax.papers.recipe import MODEL, PaperRecipe
 from lisax.retrieval.table_text import K1, POOL, B
 
 PARTS, ROWS, COLUMNS, AGGREGATION, OWN, RETRIEVER = "parts", "rows", "columns", "aggregation", "own", "retriever"
@@ -15,7 +15,7 @@ MODELS = (PARTS, ROWS, COLUMNS, AGGREGATION, OWN, RETRIEVER)
 
 
 @dataclasses.dataclass(frozen=True)
-class CltrRecipe(BackboneRecipe):
+class CltrRecipe(PaperRecipe):
     """Defaults are the paper's; a recipe for small machines is `experiments/cltr/scratch.gin`.
 
     `train` maps a model to its gin file. `parts` scores both rows and columns; `rows` and `columns` are the paper's two

@@ -16,8 +16,7 @@ from lisax.papers.over_pages import ATTACKED
 from lisax.records import Claim
 from lisax.report.published import published
 from lisax.report.report import Report, ResultTable
-from lisax.retrieval.runs import read_run
-from lisax.sampling.examples import Ranked, ranked_ids
+from lisax.sampling.examples import Ranked
 from lisax.sampling.pointer_examples import EvidenceSets, page_sets, sentence_sets
 
 SHOWN_OF_A_KIND = 200
@@ -79,9 +78,9 @@ def _recalls(run: Deseption, role: str) -> dict[str, float]:
     pointed to."""
     claims, d = run.claims[role].values(), run.recipe.documents
     found = {
-        which: ranked_ids(read_run(run.pages_file(which, role)))
+        which: run.ranked(which, role)
         for which in ("candidates", "documents", "hops")
-        if run.pages_file(which, role).exists()
+        if run.run_file(which, role).exists()
     }
     found["first_candidates"] = {i: pages[:d] for i, pages in found["candidates"].items()}
     return {which: _recall(claims, pages, page_sets) for which, pages in found.items()} | {

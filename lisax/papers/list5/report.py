@@ -70,7 +70,7 @@ def finish(run: List5) -> str:
     given = (ZERO_SHOT,) if run.recipe.zero_shot else ()
     vectors = () if run.recipe.backbone is None else (VECTORS,)
     selectors = ("bm25", *given, *vectors, *run.recipe.rankers, run.recipe.first_selector, run.recipe.selector)
-    selections = {name: read_run(run.selection_file(name, REPORT)) for name in dict.fromkeys(selectors)}
+    selections = {name: read_run(run.run_file(name, REPORT)) for name in dict.fromkeys(selectors)}
     verdicts = {
         variant: run.verdicts(variant, REPORT) for variant in VARIANTS if run.predictions_file(variant).exists()
     }
@@ -81,7 +81,7 @@ def finish(run: List5) -> str:
 def finish_early(run: List5) -> str:
     """For a run that stopped before its end: writes recall of pages and the majority's score to `metrics.json`, unless
     that has a whole run's, and returns them as a table for a terminal. Empty if nothing is retrieved yet."""
-    if not run.documents_file(REPORT).exists():
+    if not run.run_file("documents", REPORT).exists():
         return ""
     claims = {i: claim for i, claim in run.claims[REPORT].items() if claim.label is not None}
     found = {
@@ -98,7 +98,7 @@ def finish_early(run: List5) -> str:
 
 
 def _document_recall(run: List5, claims: Mapping[str, Claim]) -> dict:
-    documents = read_run(run.documents_file(REPORT))
+    documents = read_run(run.run_file("documents", REPORT))
     return document_recall(claims.values(), {i: [hit.id for hit in hits] for i, hits in documents.items()})
 
 
@@ -239,7 +239,7 @@ def _views(
         if i in chosen
     ]
     if best and run.recipe.attacks:
-        selected = read_run(run.selection_file(run.recipe.selector, ATTACKED))
+        selected = read_run(run.run_file(run.recipe.selector, ATTACKED))
         views += [
             claim_view(run.lookup, run.claims[ATTACKED][i], verdict, scores(selected.get(i, ())))
             for i, verdict in itertools.islice(run.verdicts(best, ATTACKED).items(), CLAIMS_SHOWN)

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from lisax.corpora.tabfact import WORDINGS
 from lisax.errors import LisaxError
-from lisax.papers.recipe import MODEL, BackboneRecipe, ClaimsRecipe
+from lisax.papers.recipe import MODEL, ClaimsRecipe
 from lisax.retrieval.cells import Strategy
 
 TEXT_MODELS = ("claim_only", "closed", "one", "top3", "top5", "top10")
@@ -17,7 +17,7 @@ _FUSION = re.compile(r"(joint|reranking|ternary|uniform)_top(1|3|5|10)(_no_atten
 
 
 @dataclasses.dataclass(frozen=True)
-class TableRecipe(BackboneRecipe, ClaimsRecipe):
+class TableRecipe(ClaimsRecipe):
     """Defaults are the paper's; a recipe for small machines is `experiments/open_tables/scratch.gin`.
 
     `train` maps a model to its gin file. Text-to-text models: `claim_only`; `closed`, on the gold table; `one`, `top3`,

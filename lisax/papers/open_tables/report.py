@@ -75,7 +75,7 @@ def _retrieval(run: OpenTables, reported: Mapping[str, Claim]) -> dict[str, dict
     """The figures of all runs over the reported claims that there are, by strategy and entities."""
     retrieval: dict[str, dict] = {}
     for strategy, mode in run.compared_pairs:
-        if (file := run.run_file(strategy, mode, REPORT)).exists():
+        if (file := run.run_file(f"{strategy}.{mode}", REPORT)).exists():
             hits = read_run(file)
             found = {query: as_found(of_query) for query, of_query in hits.items()}
             retrieval.setdefault(str(strategy), {})[mode] = figures.hits(reported, hits) | {

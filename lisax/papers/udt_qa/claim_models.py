@@ -72,12 +72,8 @@ class MixedList5(List5):
     def stages(self) -> list[Stage]:
         """LisT5's stages, with units of the passages that the index finds as candidates."""
         roles = (TRAIN, VALIDATION)
-        retrieve = Stage(
-            name="retrieve",
-            after=["index"],
-            outputs=[self.candidates_file(role) for role in roles],
-            work=functools.partial(self._retrieve, roles),
-        )
+        outputs = [self.run_file("candidates", role) for role in roles]
+        retrieve = Stage("retrieve", ["index"], outputs, functools.partial(self._retrieve, roles))
         return [retrieve if stage.name == "retrieve" else stage for stage in super().stages()]
 
     @fact
@@ -98,7 +94,7 @@ class MixedList5(List5):
                 for claim, units in found.items()
                 for rank, unit in enumerate(units[: self.recipe.candidates], start=1)
             )
-            write_run(self.candidates_file(role), hits, "candidates")
+            write_run(self.run_file("candidates", role), hits, "candidates")
 
 
 def units_of_passages(run: Staged, index: Path, claims: Sequence[Claim], passages: int) -> dict[str, list[str]]:

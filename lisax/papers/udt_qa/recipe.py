@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from lisax.errors import LisaxError
-from lisax.papers.recipe import GIN_FILE, MODEL, BackboneRecipe, ClaimsRecipe
+from lisax.papers.recipe import GIN_FILE, MODEL, ClaimsRecipe
 from lisax.sampling.question_examples import DEPTHS
 
 MODELS = ("retriever", "retriever_second", "reader_first", "reader")
@@ -15,7 +15,7 @@ INDEXES = ("text", "raw", "verbalized")
 
 
 @dataclasses.dataclass(frozen=True)
-class QuestionRecipe(BackboneRecipe, ClaimsRecipe):
+class QuestionRecipe(ClaimsRecipe):
     """Defaults are the paper's sizes; a recipe for small machines is `experiments/udt_qa/scratch.gin`.
 
     `train` maps a model to its gin file: `retriever` (trained against BM25's negatives), `retriever_second` (starting
