@@ -6,10 +6,9 @@ import itertools
 from collections.abc import Iterable, Mapping
 
 from lisax.metrics import fever as fever_metrics
-from lisax.metrics.claim_words import claim_words_verdicts
 from lisax.papers import reporting
 from lisax.papers.attack_report import ALL, attack_figures, attack_tables, verdict_scores
-from lisax.papers.base import REPORT, TRAIN
+from lisax.papers.base import REPORT
 from lisax.papers.deseption.run import Deseption
 from lisax.papers.list5.report import claim_view
 from lisax.papers.over_pages import ATTACKED
@@ -48,17 +47,15 @@ def finish(run: Deseption) -> str:
 
 
 def _figures(run: Deseption) -> dict:
-    claims = {i: claim for i, claim in run.claims[REPORT].items() if claim.label is not None}
+    claims = run.labelled_claims(REPORT)
     evaluated = {variant: fever_metrics.evaluate(claims, run.verdicts(variant, REPORT)) for variant in run.variants}
-    train = [claim for claim in run.claims[TRAIN].values() if claim.label]
     best = next(iter(run.variants))
     return {
         "retrieval": {role: _recalls(run, role) for role in run.reported_roles},
         "fever": evaluated[best],
         "best_variant": best,
         "variants": evaluated,
-        "majority": fever_metrics.evaluate(claims, fever_metrics.majority_verdicts(train, claims)),
-        "claim_words": fever_metrics.evaluate(claims, claim_words_verdicts(train, claims)),
+        **reporting.baselines(run, claims),
         "calibration": {
             name: found
             for name, variant in run.variants.items()

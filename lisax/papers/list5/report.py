@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
 from lisax.metrics import fever as fever_metrics
-from lisax.metrics.claim_words import claim_words_verdicts
 from lisax.metrics.ranking import complete_sets, sentence_selection
 from lisax.papers import reporting
 from lisax.papers.attack_report import attack_figures, attack_tables, verdict_scores
@@ -66,7 +65,7 @@ PUBLISHED_NOTE = (
 
 def finish(run: List5) -> str:
     """Computes all figures, writes `metrics.json` and `report.html`, and returns the table for a terminal."""
-    claims = {i: claim for i, claim in run.claims[REPORT].items() if claim.label is not None}
+    claims = run.labelled_claims(REPORT)
     given = (ZERO_SHOT,) if run.recipe.zero_shot else ()
     vectors = () if run.recipe.backbone is None else (VECTORS,)
     selectors = ("bm25", *given, *vectors, *run.recipe.rankers, run.recipe.first_selector, run.recipe.selector)
@@ -83,10 +82,10 @@ def finish_early(run: List5) -> str:
     that has a whole run's, and returns them as a table for a terminal. Empty if nothing is retrieved yet."""
     if not run.run_file("documents", REPORT).exists():
         return ""
-    claims = {i: claim for i, claim in run.claims[REPORT].items() if claim.label is not None}
+    claims, train = run.labelled_claims(REPORT), run.labelled_claims(TRAIN).values()
     found = {
         "retrieval": _document_recall(run, claims),
-        "majority": _majority(run, claims),
+        "majority": fever_metrics.evaluate(claims, fever_metrics.majority_verdicts(train, claims)),
         "claims": {role: len(of_role) for role, of_role in run.claims.items()},
         "reported_split": run.reported_split,
         **reporting.facts(run),
@@ -98,13 +97,7 @@ def finish_early(run: List5) -> str:
 
 
 def _document_recall(run: List5, claims: Mapping[str, Claim]) -> dict:
-    documents = read_run(run.run_file("documents", REPORT))
-    return document_recall(claims.values(), {i: [hit.id for hit in hits] for i, hits in documents.items()})
-
-
-def _majority(run: List5, claims: Mapping[str, Claim]) -> dict:
-    train = [claim for claim in run.claims[TRAIN].values() if claim.label]
-    return fever_metrics.evaluate(claims, fever_metrics.majority_verdicts(train, claims))
+    return document_recall(claims.values(), run.ranked("documents", REPORT))
 
 
 def _figures(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdicts: Mapping) -> dict:
@@ -123,8 +116,7 @@ def _figures(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdi
         "best_variant": best,
         **({"grid": run.grid} if run.grid else {}),
         "variants": evaluated,
-        "majority": _majority(run, claims),
-        "claim_words": fever_metrics.evaluate(claims, claim_words_verdicts(run.claims[TRAIN].values(), claims)),
+        **reporting.baselines(run, claims),
         "selection": {name: selection[name] | {"oracle_fever_score": oracle[name]} for name in selection},
         "calibration": {
             variant: found

@@ -87,7 +87,7 @@ def _retrieval(run: OpenTables, reported: Mapping[str, Claim]) -> dict[str, dict
 def _figures(run: OpenTables) -> dict:
     recipe = run.recipe
     reported = {claim.id: claim for claim in run.read_claims(run.reported_split)}
-    claims = {i: claim for i, claim in run.claims[REPORT].items() if claim.label is not None}
+    claims = run.labelled_claims(REPORT)
     right: dict[str, dict[str, float]] = {}  # of each claim, by model
     hits = read_run(run.main_run)
     models = {}
@@ -165,7 +165,7 @@ def _fusion(run: OpenTables, model: str) -> dict:
 
 def _report(run: OpenTables, found: Mapping) -> Report:
     main = found["best_model"]
-    claims = {i: claim for i, claim in run.claims[REPORT].items() if claim.label is not None}
+    claims = run.labelled_claims(REPORT)
     verdicts = run.verdicts(main) if main else {}
     chosen = {i: verdicts[i].verdict for i in claims if i in verdicts}
     evaluated = found["models"]

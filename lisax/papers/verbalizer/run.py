@@ -82,9 +82,9 @@ class VerbalizerTraining(Training):
         self._outputs_file = self.out / "predictions" / "target.jsonl"
         self.check_until()
 
-    def run(self) -> dict:
-        """Runs all stages; returns the figures, which are also written to `verbalizer.json`."""
-        super().run()
+    @property
+    def figures(self) -> dict:
+        """The figures of a finished run (`verbalizer.json`)."""
         return json.loads(self.figures_file.read_text(encoding="utf-8"))
 
     def stages(self) -> list[Stage]:
