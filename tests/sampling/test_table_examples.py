@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from lisax.errors import DataError, LisaxError
+from lisax.errors import DataError
 from lisax.formats.examples import read_examples
 from lisax.formats.tables import TableExample, TableView
 from lisax.records import Claim, Label, Table
@@ -91,11 +91,6 @@ def test_any_of_several_gold_tables_will_do():
     (example,) = built.training([claim], {"two": ALL}, TABLES.get, columns, 3)
     assert example.unit_ids == ALL[:3] and example.gold == (False, False, True)
     assert ids(built.closed([claim], TABLES.get, columns)) == {"two": ["t5"]}
-
-
-def test_k_is_at_least_one():
-    with pytest.raises(LisaxError, match="k = 0"):
-        list(built.retrieved(CLAIMS, RUN, TABLES.get, columns, 0))
 
 
 def test_files_of_all_depths_read_back_equal(tmp_path):

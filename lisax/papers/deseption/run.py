@@ -253,15 +253,13 @@ class Deseption(PagePipeline):
 
     def _write_sentence_examples(self) -> None:
         recipe, skipped = self.recipe, Counter()
-        drawn = {"seed": recipe.seed, "window": Window(*recipe.labelling_window), "skipped": skipped}
+        draws = pairs.Draws(recipe.seed, labelling_window=Window(*recipe.labelling_window), weak=recipe.weak_sentences)
+        pairs_of = pairs.pointwise if recipe.weak_sentences else balanced
         reads = self.lookup, pointer_examples.sentence_sets, recipe.sentences
         for role in (TRAIN, VALIDATION):
             ranked = self.sentence_candidates(role)
             labelled = [claim for claim in self.limited(role) if claim.label is not None]
-            if recipe.weak_sentences:
-                made = pairs.pointwise(labelled, ranked, self.lookup, weak=recipe.weak_sentences, **drawn)
-            else:
-                made = balanced(labelled, ranked, self.lookup, **drawn)
+            made = pairs_of(labelled, ranked, self.lookup, draws, skipped)
             write_examples(self.examples_file(SENTENCE_EXAMPLES[0], role), made)
             made = _pointer_examples(role, labelled, ranked, reads, pairs.LIST_LENGTH, skipped)
             write_examples(self.examples_file(SENTENCE_EXAMPLES[1], role), made)

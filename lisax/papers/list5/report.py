@@ -18,7 +18,7 @@ from lisax.report.published import published
 from lisax.report.report import ClaimView, EvidenceView, Heatmap, Report, ResultTable, figure
 from lisax.retrieval.recall import recall as document_recall
 from lisax.retrieval.runs import read_run
-from lisax.sampling.examples import Lookup, first_passages
+from lisax.sampling.examples import Lookup, first_found
 
 CLAIMS_SHOWN = 2000
 RECALL = "recall@5"
@@ -138,7 +138,7 @@ def _name(measure: str, variant: str) -> str:
 
 def _read_of(hits: Iterable[Hit], lookup: Lookup) -> list[str]:
     """Ids of the sentences of a selection that a labeller reads."""
-    return [passage.id for passage in first_passages((hit.id for hit in hits), lookup)]
+    return [passage.id for passage in first_found((hit.id for hit in hits), lookup)]
 
 
 def best_variant(evaluated: Mapping[str, Mapping]) -> str | None:
