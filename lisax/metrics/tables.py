@@ -84,18 +84,6 @@ def accuracy(claims: Iterable[Claim], verdicts: Mapping[str, Prediction]) -> dic
     return {"accuracy": sum(right) / len(right) if right else None, "claims": len(right)}
 
 
-def accuracy_by_gold_rank(
-    claims: Claims, verdicts: Mapping[str, Prediction], ranked: Mapping[str, Sequence[str]]
-) -> dict[str, dict]:
-    """`accuracy` for each group of gold ranks, over claims with a gold table; `ranked` maps claim ids to tables, best
-    first."""
-    groups: dict[str, list[Claim]] = {name: [] for name in (*RANK_GROUPS, MISSING)}
-    for claim in claims.values():
-        if claim.gold_ids:
-            groups[gold_rank(claim, ranked.get(claim.id, ()))].append(claim)
-    return {name: accuracy(members, verdicts) for name, members in groups.items()}
-
-
 def evaluate(
     claims: Claims,
     verdicts: Mapping[str, Prediction],
@@ -111,11 +99,15 @@ def evaluate(
     ranked = {i: verdict.evidence for i, verdict in verdicts.items()}
     if run is not None:
         ranked = {i: ranking.ordered_ids(run.get(i, ())) for i in claims}
+    groups: dict[str, list[Claim]] = {name: [] for name in (*RANK_GROUPS, MISSING)}
+    for i, claim in claims.items():
+        if claim.gold_ids:
+            groups[gold_rank(claim, ranked[i])].append(claim)
     matrix = fever.confusion(claims, verdicts)
     figures = accuracy(claims.values(), verdicts) | {
         "majority": max(Counter(claim.label for claim in claims.values()).values()) / len(claims),
         "by_kind": {kind: accuracy(members, verdicts) for kind, members in _kinds(claims.values()).items()},
-        "by_gold_rank": accuracy_by_gold_rank(claims, verdicts, ranked),
+        "by_gold_rank": {name: accuracy(members, verdicts) for name, members in groups.items()},
         "by_label": fever.by_label(matrix),
         "confusion": {str(gold): dict(zip(map(str, fever.LABELS), row)) for gold, row in zip(fever.LABELS, matrix)},
     }
