@@ -186,21 +186,3 @@ def test_a_labeller_that_is_not_there_is_told_before_all_else(tmp_path, command,
 @pytest.mark.slow
 def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(run, folder, monkeypatch):
     stages_alone.check(lambda: List5(open_folder(folder / "world"), run.out, run.recipe), monkeypatch)
-
-
-@pytest.mark.parametrize(
-    ("line", "told"),
-    [
-        ("Recipe.train = {'base': 'experiments/list5/micro.gin'}", "names base, which is for T5"),
-        ("Recipe.warm_up = 'experiments/list5/warm_up.gin'", "needs no warm-up"),
-        ("Recipe.backbone = None", "must name a gin file for 'rank_entities'"),
-        (
-            "Recipe.backbone = None\nRecipe.retriever = 'minilm'\nRecipe.train = {'rank_entities': 'a.gin'}",
-            "name a backbone",
-        ),
-        ("Recipe.reranked = 0", "Recipe.reranked must be at least 1, found 0"),
-    ],
-)
-def test_what_does_not_fit_is_told(folder, line, told):
-    with pytest.raises(LisaxError, match=told):
-        Recipe.read([folder / "recipe.gin"], [line])

@@ -10,7 +10,6 @@ from test_list5 import MODEL
 
 from lisax import world
 from lisax.corpora import open_folder
-from lisax.errors import LisaxError
 from lisax.metrics.ranking import complete_sets
 from lisax.papers.base import REPORT, TRAIN, VALIDATION
 from lisax.papers.list5.recipe import Recipe
@@ -155,15 +154,3 @@ def test_what_the_paper_has_is_declared_stage_by_stage(of_paper, monkeypatch):
     names = ("grid", "index", "retrieve", "examples.label", "select.zero_shot.test", "choose.rank_entities",
              "choose.label_pointwise", "select.bm25.test")  # fmt: skip
     stages_alone.check(of_paper[0], monkeypatch, names)
-
-
-def test_settings_that_do_not_fit_are_refused():
-    train = {"rank_entities": "experiments/list5/micro.gin"}
-    with pytest.raises(LisaxError, match="method must be one of bm25, titles, both, mediawiki"):
-        Recipe(train=train, method="google")
-    with pytest.raises(LisaxError, match="k1_grid and Recipe.b_grid go together"):
-        Recipe(train=train, k1_grid=(0.5,))
-    with pytest.raises(LisaxError, match="contrasts must be 0 or more, found -1"):
-        Recipe(train=train, contrasts=-1)
-    with pytest.raises(LisaxError, match="written must be 0 or more, found -2"):
-        Recipe(train=train, written=-2)

@@ -13,8 +13,7 @@ from lisax.papers.deseption.run import Deseption
 from lisax.papers.list5.report import claim_view
 from lisax.papers.over_pages import ATTACKED
 from lisax.records import Claim
-from lisax.report.published import published
-from lisax.report.report import Report, ResultTable
+from lisax.report.report import Report, ResultTable, published
 from lisax.sampling.examples import Ranked
 from lisax.sampling.pointer_examples import EvidenceSets, page_sets, sentence_sets
 

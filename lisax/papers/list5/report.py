@@ -14,8 +14,7 @@ from lisax.papers.list5.recipe import GIVEN, VECTORS, ZERO_SHOT
 from lisax.papers.list5.run import VARIANTS, List5, aggregate_of
 from lisax.papers.over_pages import ATTACKED
 from lisax.records import Claim, Hit, Prediction
-from lisax.report.published import published
-from lisax.report.report import ClaimView, EvidenceView, Heatmap, Report, ResultTable, figure
+from lisax.report.report import ClaimView, EvidenceView, Heatmap, Report, ResultTable, figure, published
 from lisax.retrieval.recall import recall as document_recall
 from lisax.retrieval.runs import read_run
 from lisax.sampling.examples import Lookup, first_found

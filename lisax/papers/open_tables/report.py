@@ -19,8 +19,7 @@ from lisax.predict import calibrating
 from lisax.predict.table_verifier import ONE_BY_ONE
 from lisax.records import LABELS, Claim, Hit, Label, Prediction
 from lisax.report import charts
-from lisax.report.published import published
-from lisax.report.report import ClaimView, GridView, Heatmap, Report, ResultTable
+from lisax.report.report import ClaimView, GridView, Heatmap, Report, ResultTable, published
 from lisax.retrieval.cells import Strategy
 from lisax.retrieval.runs import as_found, read_run
 from lisax.sampling import table_examples
