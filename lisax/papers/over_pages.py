@@ -34,7 +34,7 @@ from lisax.retrieval.documents import DocumentIndex
 from lisax.retrieval.entities import Spotter, default_spotter
 from lisax.sampling import examples as sampling
 from lisax.sampling.files import hashed_share
-from lisax.weights.checkpoints import write_fitted
+from lisax.weights.checkpoints import FITTED, write_fitted
 from lisax.weights.model_folder import ModelFolder
 
 ATTACK, ATTACKED = "attack", "attacked"  # the stage, and the role of the attacked versions of the reported claims
@@ -210,6 +210,15 @@ class PagePipeline(Pipeline):
             yield LABEL_LISTWISE.encode(example, preset=self.preset, count_tokens=len).inputs
 
     # --- Verdicts ---------------------------------------------------------------------------
+
+    def calibration(self, model: str, held: str, work: Callable[[], None]) -> Stage:
+        """Fits a model's temperature on held-out claims, whose sentences the stage `held` finds."""
+        return Stage(f"calibrate.{model}", [self.made_by(model), held], [self.model_dir(model) / FITTED], work)
+
+    def prediction(self, variant: str, after: Sequence[str], work: Callable[[], None]) -> Stage:
+        """The verdicts of a variant on the reported claims and their attacked versions."""
+        outputs = [self.predictions_of(variant, role) for role in self.reported_roles]
+        return Stage(f"predict.{variant}", after, outputs, work)
 
     def verified(
         self,

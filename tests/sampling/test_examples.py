@@ -4,8 +4,6 @@ from collections import Counter
 
 import pytest
 
-from lisax.errors import DataError
-from lisax.formats.examples import read_examples, write_examples
 from lisax.records import Claim, Document, Label, Sentence
 from lisax.sampling import examples, negatives
 from lisax.sampling.examples import Draws
@@ -143,32 +141,6 @@ def test_msmarco_gives_two_examples_a_triple():
     built = list(examples.msmarco([("q", "yes", "no")]))
     found = [(e.claim, e.sentences[0].text, e.sentences[0].title, e.label) for e in built]
     assert found == [("q", "yes", "", True), ("q", "no", "", False)]
-
-
-def test_examples_survive_their_file(tmp_path):
-    built = [
-        *examples.ranking(CLAIMS, RUN, LOOKUP, IN_WINDOW),
-        *examples.claim_only(CLAIMS),
-        *examples.infused(CLAIMS, RUN, LOOKUP),
-    ]
-    assert write_examples(tmp_path / "e.jsonl", built) == len(built)
-    assert list(read_examples(tmp_path / "e.jsonl")) == built
-
-
-@pytest.mark.parametrize(
-    "line, message",
-    [
-        ('{"claim": "c", "label": true}', "e.jsonl:1: field 'claim_id': the field is missing"),
-        ('{"claim_id": "1", "claim": "c", "label": "MAYBE"}', "field 'label': expected true"),
-        ('{"claim_id": "1", "claim": "c", "sentences": [{"id": "a", "title": "b"}]}', "field 'text'"),
-        ('{"claim_id": "1", "claim": "c", "sentences": [3]}', "field 'sentences': expected objects"),
-        ('{"claim_id": "1", "claim": "c", "entities": [3]}', "field 'entities': expected a list of strings"),
-    ],
-)
-def test_a_bad_line_is_named(tmp_path, line, message):
-    (tmp_path / "e.jsonl").write_text(line + "\n")
-    with pytest.raises(DataError, match=message):
-        list(read_examples(tmp_path / "e.jsonl"))
 
 
 def test_a_gold_set_of_more_than_five_is_cut():

@@ -87,7 +87,7 @@ class AggregationStages:
         return {
             role: self._run.out / "examples" / operation_examples.file_name(role)
             for role in (TRAIN, VALIDATION)
-            if self.recipe.learns_operations
+            if AGGREGATION in self.recipe.train
         }
 
     def write_examples(self) -> None:

@@ -96,23 +96,9 @@ class CltrRecipe(PaperRecipe):
         return bool(self.train)
 
     @property
-    def learns_operations(self) -> bool:
-        return AGGREGATION in self.train
-
-    @property
     def learns_parts(self) -> bool:
         """Whether the run trains a model of rows, columns or operations."""
         return bool(self.train.keys() - {RETRIEVER})
-
-    @property
-    def learns_to_retrieve(self) -> bool:
-        """Whether the run trains the vectors that find tables."""
-        return RETRIEVER in self.train
-
-    @property
-    def scores(self) -> bool:
-        """Whether rows and columns are scored, by a trained or a given model."""
-        return bool(self.scorers)
 
     @property
     def aggregates(self) -> bool:
@@ -121,6 +107,6 @@ class CltrRecipe(PaperRecipe):
 
     @property
     def scorers(self) -> tuple[str, ...]:
-        """The scoring models: one for both kinds, or one for rows and one for columns."""
+        """The models, trained or given, that score rows and columns: one for both, or one for each."""
         given = {*self.train, *self.models} - {RETRIEVER}
         return () if not given else (PARTS,) if PARTS in given else (ROWS, COLUMNS)

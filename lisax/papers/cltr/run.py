@@ -70,12 +70,12 @@ class Cltr(QuestionPipeline):
 
     @property
     def indexed(self) -> tuple[str, ...]:
-        return (WORDS,) if self.recipe.learns_to_retrieve else ("index",)
+        return (WORDS,) if RETRIEVER in self.recipe.train else ("index",)
 
     @property
     def tables_folder(self) -> Path:
         """The first index of the run, where tables are read."""
-        return self.out / WORDS if self.recipe.learns_to_retrieve else self.index_folder
+        return self.out / WORDS if RETRIEVER in self.recipe.train else self.index_folder
 
     @property
     def scored_roles(self) -> tuple[str, ...]:
@@ -84,7 +84,7 @@ class Cltr(QuestionPipeline):
     @property
     def orders(self) -> tuple[str, ...]:
         """The reported orders of the tables; the last is the run's own."""
-        if not self.recipe.scores:
+        if not self.recipe.scorers:
             return (BM25,)
         return (BM25, MEAN, MAX, *([FUSED] if self.recipe.fuse_bm25 else []))
 
@@ -156,9 +156,9 @@ class Cltr(QuestionPipeline):
     def stages(self) -> list[Stage]:
         """The paper's pipeline, from questions to answer cells."""
         recipe, own_index = self.recipe, self.index_folder == self.out / "index"
-        if recipe.learns_to_retrieve and not own_index:
+        if RETRIEVER in recipe.train and not own_index:
             raise LisaxError("a retriever is trained for an index of the run's own: leave the given one out")
-        after = [f"train.{RETRIEVER}"] if recipe.learns_to_retrieve else []
+        after = [f"train.{RETRIEVER}"] if RETRIEVER in recipe.train else []
         index = Stage("index", after, [], lambda: self.see("made_from"))
         if own_index:
             index = Stage("index", after, [self.index_folder], self._build_index)
@@ -170,7 +170,7 @@ class Cltr(QuestionPipeline):
         pools = [*(self.run_file(BM25, role) for role in roles), *map(self.qrels_file, (TABLES, CELLS))]
         retrieve = Stage("retrieve", ["index"], pools, functools.partial(self._retrieve, roles))
         first = [index]
-        if recipe.learns_to_retrieve:
+        if RETRIEVER in recipe.train:
             folder = self.tables_folder
             words = Stage(WORDS, [], [folder], functools.partial(self._build_words, folder))
             first = [words, *self.stages_of_retriever(), index]
@@ -178,7 +178,7 @@ class Cltr(QuestionPipeline):
             *first,
             retrieve,
             *(self.stages_of_training() if recipe.learns_parts else []),
-            *(self.stages_of_answers() if recipe.scores else []),
+            *(self.stages_of_answers() if recipe.scorers else []),
         ]
 
     # --- Retrieval --------------------------------------------------------------------------
@@ -188,7 +188,7 @@ class Cltr(QuestionPipeline):
 
     def _build_index(self) -> None:
         self._build_words(self.index_folder)
-        if self.recipe.learns_to_retrieve:
+        if RETRIEVER in self.recipe.train:
             add_vectors(self.index_folder, Retriever.open(self.model_dir(RETRIEVER)), self.workers)
             self._fit_weight()
         elif self.recipe.backbone is not None:
@@ -251,7 +251,7 @@ class Cltr(QuestionPipeline):
 
     @fact
     def required_words(self) -> Sequence[str]:
-        return (*REQUIRED_WORDS, *(self.preset.operation_words if self.recipe.learns_operations else ()))
+        return (*REQUIRED_WORDS, *(self.preset.operation_words if AGGREGATION in self.recipe.train else ()))
 
     def texts(self) -> Iterator[str]:
         """Questions and the parts of tables as models read them, from the data and from the warm-up's world."""
@@ -265,7 +265,7 @@ class Cltr(QuestionPipeline):
             few = dataclasses.replace(table, rows=table.rows[:ROWS_OF_A_TABLE])
             for example in part_examples.parts_of("", "", few):
                 yield TABLE_PARTS.encode(example, preset=self.preset, count_tokens=len).inputs
-            if self.recipe.learns_operations:
+            if AGGREGATION in self.recipe.train:
                 yield encode_header("", table.header, preset=self.preset, count_tokens=len)
         for question in questions:
             yield question.text
@@ -277,7 +277,7 @@ class Cltr(QuestionPipeline):
         train, headers = self.recipe.train, self.aggregation.example_files.values()
         own = Stage(OWN, ["index"], self._part_files(self.out / OWN), self._write_own_examples)
         examples = Stage("examples", ["retrieve"], [*self._part_files(self.out), *headers], self._write_examples)
-        before = [] if self.recipe.learns_to_retrieve else self.stages_before_training()
+        before = [] if RETRIEVER in self.recipe.train else self.stages_before_training()
         return [
             *before,
             *([own, self.training(OWN, after=[OWN])] if OWN in train else []),

@@ -34,7 +34,6 @@ from lisax.sampling import examples as pairs
 from lisax.sampling import negatives, pointer_examples
 from lisax.sampling.balancing import balanced
 from lisax.sampling.negatives import Window
-from lisax.weights.checkpoints import FITTED
 from lisax.weights.model_folder import ModelFolder
 
 GOLD = "gold"
@@ -289,26 +288,14 @@ class Deseption(PagePipeline):
     def stages_of_verdicts(self) -> list[Stage]:
         """A temperature for each model that labels claims, fitted on held-out ones, and verdicts of every variant on
         the reported claims and their attacked versions."""
-        stages = [
-            Stage(
-                f"calibrate.{model}",
-                [f"train.{model}", f"point.{VALIDATION}"],
-                [self.model_dir(model) / FITTED],
-                functools.partial(self._calibrate, model),
-            )
-            for model in dict.fromkeys(variant.model for variant in self.variants.values())
-        ]
+        models = dict.fromkeys(variant.model for variant in self.variants.values())
+        held = f"point.{VALIDATION}"
+        stages = [self.calibration(model, held, functools.partial(self._calibrate, model)) for model in models]
         for name, variant in self.variants.items():
             pages = {"documents": "point", GOLD: "point", "hops": "hop"}.get(variant.documents)
             runs = [f"{pages}.{role}" for role in self.reported_roles] if pages else ["retrieve"]
-            stages.append(
-                Stage(
-                    f"predict.{name}",
-                    [f"calibrate.{variant.model}", *runs],
-                    [self.predictions_of(name, role) for role in self.reported_roles],
-                    functools.partial(self._predict, name, variant),
-                )
-            )
+            work = functools.partial(self._predict, name, variant)
+            stages.append(self.prediction(name, [f"calibrate.{variant.model}", *runs], work))
         return stages
 
     def _calibrate(self, model: str) -> None:

@@ -43,7 +43,7 @@ from lisax.sampling import files, written
 from lisax.sampling.balancing import with_equal_labels
 from lisax.sampling.examples import LIST_LENGTH, Ranked
 from lisax.sampling.negatives import Window
-from lisax.weights.checkpoints import CHOSEN, FITTED, checkpoint_folder, complete_steps, write_chosen
+from lisax.weights.checkpoints import CHOSEN, checkpoint_folder, complete_steps, write_chosen
 from lisax.weights.pretrained import sendable
 
 BASE_WEAK = 2  # sentences without information per claim in the base's examples
@@ -296,28 +296,16 @@ class List5(SelectionPipeline):
         """A temperature for each labeller, fitted on held-out claims, and verdicts of every variant whose models the
         recipe trains."""
         selector = self.recipe.selector
-        calibrations = [
-            Stage(
-                f"calibrate.{labeller}",
-                [self.made_by(labeller), f"select.{selector}.{VALIDATION}"],
-                [self.model_dir(labeller) / FITTED],
-                functools.partial(self._calibrate, labeller, selector),
-            )
-            for labeller in dict.fromkeys(labeller for labeller, _ in self.variants.values())
-            if labeller != GIVEN
-        ]
-        return calibrations + [
-            Stage(
-                f"predict.{variant}",
-                [
-                    *([] if labeller == GIVEN else [f"calibrate.{labeller}"]),
-                    *(f"select.{selection}.{role}" for role in self.reported_roles),
-                ],
-                [self.predictions_of(variant, role) for role in self.reported_roles],
-                functools.partial(self._predict, variant, labeller, selection),
-            )
-            for variant, (labeller, selection) in self.variants.items()
-        ]
+        fitted = dict.fromkeys(labeller for labeller, _ in self.variants.values() if labeller != GIVEN)
+        held, stages = f"select.{selector}.{VALIDATION}", []
+        for labeller in fitted:
+            stages.append(self.calibration(labeller, held, functools.partial(self._calibrate, labeller, selector)))
+        for variant, (labeller, selection) in self.variants.items():
+            after = [f"calibrate.{labeller}"] if labeller in fitted else []
+            after += [f"select.{selection}.{role}" for role in self.reported_roles]
+            work = functools.partial(self._predict, variant, labeller, selection)
+            stages.append(self.prediction(variant, after, work))
+        return stages
 
     def _calibrate(self, labeller: str, selector: str) -> None:
         run = read_run(self.run_file(selector, VALIDATION))

@@ -97,10 +97,6 @@ class TableRecipe(ClaimsRecipe):
         return tuple(name for name in self.train if _FUSION.fullmatch(name))
 
     @property
-    def text(self) -> tuple[str, ...]:
-        return tuple(name for name in self.train if name in TEXT_MODELS)
-
-    @property
     def reads_singly(self) -> bool:
         """Whether the model `closed` reads retrieved tables too, each on its own."""
         return self.backbone is not None and "closed" in self.train
@@ -112,7 +108,7 @@ class TableRecipe(ClaimsRecipe):
         if self.reads_singly:
             return "closed"
         joint = [name for name in self.fusion if name.startswith("joint") and not name.endswith("attention")]
-        return max(joint, key=depth_of) if joint else next(iter((*self.fusion, *self.text)), None)
+        return max(joint, key=depth_of) if joint else next(iter((*self.fusion, *self.train)), None)
 
     @property
     def closest_to_gold(self) -> str | None:

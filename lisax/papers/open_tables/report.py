@@ -128,7 +128,8 @@ def _fusion(run: OpenTables, model: str) -> dict:
     """Figures of fusion models only: sufficiency, open verdicts at the threshold, and the ranking of tables."""
     decided, scores = run.decided(model, REPORT), run.scores(model, REPORT)
     examples = run.examples(table_examples.file_name(depth_of(model)), REPORT)
-    threshold, sufficiency = run.threshold(model), scores["sufficiency"]
+    decision, sufficiency = run.decision(model), scores["sufficiency"]
+    threshold = decision and decision.threshold
     truth = table_truth.truth(scores["probabilities"])
     open_label = truth.argmax(1) if threshold is None else np.where(sufficiency <= threshold, 2, truth.argmax(1))
     gold = np.array(
@@ -307,7 +308,7 @@ def _verdict_tables(run: OpenTables, found: Mapping) -> list[ResultTable]:
 def _curve_chart(run: OpenTables, model: str) -> charts.Chart | None:
     """Precision by recall of "the gold table is among those read"."""
     known = run.labelled(model, REPORT)
-    decided, scores = run.decided(model, REPORT)[known], run.sufficiency(model, REPORT)[known]
+    decided, scores = run.decided(model, REPORT)[known], run.scores(model, REPORT)["sufficiency"][known]
     if not decided.any() or decided.all():
         return None
     curve = figures.precision_recall(scores, decided)

@@ -439,9 +439,6 @@ class OpenTables(Pipeline):
         with np.load(self.scores_file(model, role), allow_pickle=False) as found:
             return dict(found)
 
-    def sufficiency(self, model: str, role: str) -> np.ndarray:
-        return self.scores(model, role)["sufficiency"]
-
     def decided(self, model: str, role: str) -> np.ndarray:
         """Whether a table among those read decides the claim, bool [claims]."""
         return np.array(
@@ -463,15 +460,11 @@ class OpenTables(Pipeline):
         """The sufficiency threshold for NOT ENOUGH INFO: the most accurate one on the validation split, with its
         precision there. None if every validation claim is decided."""
         known = self.labelled(model, VALIDATION)
-        missing, scores = ~self.decided(model, VALIDATION)[known], -self.sufficiency(model, VALIDATION)[known]
+        missing, scores = ~self.decided(model, VALIDATION)[known], -self.scores(model, VALIDATION)["sufficiency"][known]
         if not missing.any():
             return None
         value = figures.choose_threshold(scores, missing, "accuracy").value
         return TableDecision(-value, self.undecided_claims, figures.at_threshold(scores, missing, value)["precision"])
-
-    def threshold(self, model: str) -> float | None:
-        decision = self.decision(model)
-        return None if decision is None else decision.threshold
 
     def verdicts(self, model: str) -> dict[str, TablePrediction]:
         return {found.verdict.claim_id: found for found in read_predictions(self.predictions_file(model))}
