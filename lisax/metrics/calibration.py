@@ -24,8 +24,7 @@ def calibration(claims: Mapping[str, Claim], verdicts: Mapping[str, Prediction])
     `aurc` is the area under the risk-coverage curve: the mean share of wrong verdicts among the k surest, over all k
     (Geifman and El-Yaniv, 2017); lower is better.
 
-    Covers the claims whose verdict has probabilities; None if there is none.
-    """
+    Covers the claims whose verdict has probabilities; None if there is none."""
     counted = [i for i in claims if i in verdicts and _is_confident(verdicts[i])]
     if not counted:
         return None

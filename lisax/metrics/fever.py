@@ -60,8 +60,7 @@ def fever_score(claims: Claims, verdicts: Verdicts) -> dict[str, float]:
     """`fever_score`, `label_accuracy`, `evidence_precision`, `evidence_recall`, `evidence_f1`; fractions.
 
     Each claim must have one verdict and each verdict a claim. Summed in the order of `claims`, one at a time, so that
-    the last digit is that of a scorer that reads the same file.
-    """
+    the last digit is that of a scorer that reads the same file."""
     check_pairs(claims, verdicts)
     strict = right = precision = recall = 0.0
     verifiable = 0
@@ -102,8 +101,7 @@ def oracle_score(claims: Claims, evidence: Mapping[str, Sequence[str]]) -> float
     """The FEVER score that perfect labels would reach with this selection: its upper bound.
 
     `evidence` maps claim ids to units, best first; a claim without an entry has none. NOT ENOUGH INFO claims count as
-    right.
-    """
+    right."""
     gold = {
         claim_id: Prediction(claim_id, _labelled(claim), (math.nan,) * 3, tuple(evidence.get(claim_id, ())))
         for claim_id, claim in claims.items()
@@ -115,8 +113,7 @@ def multi_evidence(claims: Claims, verdicts: Verdicts) -> dict[str, float | None
     """Figures on claims that need two sentences or more: none of their gold sets is smaller.
 
     `label_accuracy` and `fever_score` cover all of them; `found_label_accuracy` those with a completely selected set
-    (the LisT5 paper's 78.02 %, its footnote 4). None if there is no such claim.
-    """
+    (the LisT5 paper's 78.02 %, its footnote 4). None if there is no such claim."""
     check_pairs(claims, verdicts)
     needed = [
         (claim, verdicts[i])
@@ -172,8 +169,7 @@ def majority_verdicts(training: Iterable[Claim], claims: Claims) -> dict[str, Pr
 def evaluate(claims: Claims, verdicts: Verdicts) -> dict:
     """All of the above under stable names, as `lisax score fever --json` prints them.
 
-    The five official figures come first. If no verdict has probabilities, `calibration` is None.
-    """
+    The five official figures come first. If no verdict has probabilities, `calibration` is None."""
     figures = fever_score(claims, verdicts)
     matrix = confusion(claims, verdicts)
     majority = fever_score(claims, majority_verdicts(claims.values(), claims))

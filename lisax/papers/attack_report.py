@@ -48,8 +48,7 @@ def verdict_scores(
     run: PagePipeline, claims: Mapping[str, Claim], variants: Sequence[str], best: str | None
 ) -> dict[str, tuple[str | None, dict[str, Scores]]]:
     """The scores of the variants' verdicts for `reporting.differences`: the FEVER score and the label accuracy of each
-    of the reported `claims`, and the FEVER score of each attacked claim. `best` is the variant that the others are
-    compared with."""
+    reported claim, and the FEVER score of each attacked one. `best`: the variant that the others are compared with."""
     scores = {variant: claim_scores(claims, run.verdicts(variant, REPORT)) for variant in variants}
     of_attacked = {}
     if run.recipe.attacks:

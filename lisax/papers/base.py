@@ -157,8 +157,7 @@ class Pipeline(Training):
 
     Claims have roles: `train` for training, `dev` for choosing checkpoints, `test` for reporting. Data with all three
     splits is used as it is. Without a labelled test split, dev is reported, and a share of train, held out by a hash of
-    the claim's id, takes the place of dev.
-    """
+    the claim's id, takes the place of dev."""
 
     indexed: Sequence[str]  # the stages after which the corpus and the claims are readable
     recipe_class: type[PaperRecipe]
@@ -310,8 +309,7 @@ class Pipeline(Training):
 
     @fact
     def warm_up_settings(self) -> dict[str, Any]:
-        """All settings of the warm-up, including those its recipe does not name; the vocabulary comes from its own
-        stage."""
+        """All settings of the warm-up, those its recipe does not name too; the vocabulary has a stage of its own."""
         return dataclasses.asdict(self._warm_up_recipe(self.warm_up_pipeline)) | {"vocabulary": None}
 
     def _warm_up_recipe(self, pipeline: type[Pipeline]) -> PaperRecipe:

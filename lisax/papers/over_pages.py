@@ -178,8 +178,7 @@ class PagePipeline(Pipeline):
         )
 
     def tell_gaps(self) -> None:
-        """Logs how many cited units the corpus lacks, as FEVER's does; claims that cite them cannot be scored
-        as found."""
+        """Logs how many claims cite units that the corpus lacks, as FEVER's does: they are never scored as found."""
         for role, claims in self.claims.items():
             cited = [
                 claim
@@ -279,8 +278,7 @@ class PagePipeline(Pipeline):
 def _of_every_kind(
     attacks: list[tuple[str, Attack]], wanted: int | None, of_a_kind: int | None = None
 ) -> list[tuple[str, Attack]]:
-    """At most `of_a_kind` attacks of each kind and `wanted` in all, equally many of each kind as far as there are;
-    selected by their ids."""
+    """At most `of_a_kind` attacks of each kind and `wanted` in all, of each kind equally many if there are, by id."""
     by_kind: dict[AttackKind, list[tuple[str, Attack]]] = {}
     for id, attack in sorted(attacks, key=lambda pair: hashed_share(pair[0])):
         by_kind.setdefault(attack.kind, []).append((id, attack))

@@ -65,8 +65,7 @@ class BaseRecipe:
 
     `train` maps a model to its gin file, or to a pair of that and further bindings; models that it does not name are
     neither trained nor reported. `initial` maps a model to its starting point: another model of the run,
-    `warm_up/MODEL`, or a checkpoint's path.
-    """
+    `warm_up/MODEL`, or a checkpoint's path."""
 
     train: dict[str, GinOfModel] = dataclasses.field(default_factory=dict, metadata=GIN_FILE)
     initial: dict[str, str] = dataclasses.field(default_factory=dict)
@@ -142,8 +141,7 @@ class BaseRecipe:
         return recipe
 
     def check_gin_files(self) -> None:
-        """Raises an error if a gin file of the recipe is missing; otherwise this would show only after hours of other
-        stages."""
+        """Raises an error if a gin file of the recipe is missing, which would else show after hours of other stages."""
         for field in dataclasses.fields(self):
             if field.metadata.get(CONTENT) is _gin_content:
                 for name, model in _named(field.name, getattr(self, field.name)):
@@ -187,14 +185,13 @@ class ClaimsRecipe(PaperRecipe):
 
 @dataclasses.dataclass(frozen=True)
 class PagesRecipe(ClaimsRecipe):
-    """Adds BM25 over pages, and attacks by rule: all kinds but lexical substitution (which `lisax attack make` has as
-    well)."""
+    """Adds BM25 over pages, and attacks by rule: all kinds of `lisax attack make` but lexical substitution."""
 
     train_claims: int | None = None  # training claims used; None: all
     k1: float = 0.6
     b: float = 0.5
-    # The address of an index of a cluster (http://HOST:9200/NAME, of OpenSearch opensearch+http://…) that the pages are
-    # put in, as `lisax index cluster --replace` does, and are read from; None: an index in the run's folder.
+    # The address of an index of a cluster (http://HOST:9200/NAME, of OpenSearch opensearch+http://…) that the pages
+    # are put in, as `lisax index cluster --replace` does, and are read from; None: an index in the run's folder.
     cluster: str | None = None
     attacks: bool = False  # also verify attacked claims of the reported split
     attacked_claims: int | None = None  # limit on the attacked claims verified per kind; None: all

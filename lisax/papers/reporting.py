@@ -1,5 +1,4 @@
-"""Shared by the reports of all pipelines: facts about the run, its training curves, and the files written at
-the end."""
+"""Shared by all reports: facts about the run, baselines, training curves, and the files written at the end."""
 
 from __future__ import annotations
 

@@ -74,8 +74,7 @@ def run_paper(
     """Runs the stages of a paper and prints its tables.
 
     `recipe`: the recipe of the paper's folder to use if the settings name none (default: `scratch`; for a generated
-    world `world`). `folds`: number of folds for cross-validation (CLTR only). `first` is called with the run before its
-    stages run."""
+    world `world`). `folds`: of cross-validation (CLTR only). `first` is called with the run before its stages."""
     module, class_name, folder = PAPERS[name]
     recipe = recipe or ("world" if isinstance(data, WorldSettings) else "scratch")
     gin_files = list(settings.gin_files) or [f"{folder}/{recipe}.gin"]
@@ -166,8 +165,7 @@ def _work_folder(out: Path) -> Iterator[tuple[Path, Mirror | None]]:
 
 @contextlib.contextmanager
 def _data_folder(pipeline: type[Pipeline], data: Path | WorldSettings, out: Path, dry_run: bool) -> Iterator[Path]:
-    """The folder of a run's data. For a generated world, a dry run uses the existing one, or a small temporary one: the
-    stages are the same."""
+    """The folder of a run's data. A dry run takes a world that is there, or a small one, with the same stages."""
     if not isinstance(data, WorldSettings):
         yield data
         return

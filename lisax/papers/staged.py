@@ -1,5 +1,4 @@
-"""A run as a graph of stages that is declared once; their order, digests, `--until` and the printed plan derive from
-it."""
+"""A run as a graph of stages, declared once, from which order, digests, `--until` and the printed plan derive."""
 
 from __future__ import annotations
 
@@ -27,8 +26,7 @@ LONGEST = 40  # longest value shown, in characters
 
 @dataclasses.dataclass(frozen=True)
 class Planned:
-    """A stage with its state (`done`, `to do`, `begun`, or `again: …` with the changes) and the settings it has
-    read."""
+    """A stage with its state (`done`, `to do`, `begun`, or `again: …` with the changes) and the settings read."""
 
     stage: Stage
     state: str

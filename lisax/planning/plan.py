@@ -30,8 +30,7 @@ from lisax.weights.train_state import TrainState
 
 @dataclasses.dataclass(frozen=True)
 class Modelled:
-    """One step of one device, made from programs of few layers. The whole program needs more bytes if it has a loop
-    over layers."""
+    """One step of one device, made from programs of few layers. A whole one with a loop over layers needs more."""
 
     costs: Costs
     memory: float  # bytes; infinite where even few layers do not fit
@@ -256,16 +255,14 @@ def _with_loops(costs: Costs, counted: int) -> Costs:
 
 
 def least_memory(config: TrainConfig, partitioner: Partitioner) -> int:
-    """Bytes of a device that training needs whatever its batch: the state and, of microbatches, the sums of
-    gradients."""
+    """Bytes of a device that training needs for any batch: the state, and the microbatches' sums of gradients."""
     state, kept = _state_shapes(config, "train")
     sums = state.parameters if (config.trainer.num_microbatches or 1) > 1 else {}
     return sum(bytes_on_device(tree, partitioner.state(tree)) for tree in (state, kept, sums))
 
 
 def _state_shapes(config: TrainConfig, program: str) -> tuple[Any, Any]:
-    """(the state of a training, or the parameters of another program; the kept parameters of an adapter, else
-    nothing)."""
+    """(the state of a training, or another program's parameters; the kept parameters of an adapter, if any)."""
     parameters, kept = parameter_shapes(config.model), {}
     if program != "train":
         return parameters, kept

@@ -111,8 +111,7 @@ def lines(
 ) -> Chart | None:
     """A chart of named curves of (x, y); None if no point is left. `x_values` sets the ticks of the x axis.
 
-    `log_x` needs positive x. `y_range` is widened to contain the data; the default is the data's range.
-    """
+    `log_x` needs positive x. `y_range` is widened to contain the data; the default is the data's range."""
     clean = {
         name: thin(sorted((float(x), float(y)) for x, y in points if math.isfinite(x) and math.isfinite(y)))
         for name, points in curves.items()
@@ -269,8 +268,7 @@ class Stage:
 def stage(name: str, rows: Sequence[Mapping[str, Any]]) -> Stage | None:
     """Charts of a `train_log.jsonl`: loss, and every dev metric between 0 and 1.
 
-    The task's name is omitted from metrics that are unique without it. None if nothing was logged.
-    """
+    The task's name is omitted from metrics that are unique without it. None if nothing was logged."""
     losses: dict[str, list[tuple[float, float]]] = {"training": [], "dev": []}
     figures: dict[str, list[tuple[float, float]]] = {}
     for row in rows:

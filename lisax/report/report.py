@@ -112,8 +112,7 @@ def _published() -> dict[str, tuple[ResultRow, ...]]:
 
 
 def published(table: str) -> tuple[ResultRow, ...]:
-    """The papers' rows of a table; they may end before its last columns. Raises `KeyError` for a table that is not
-    there."""
+    """The papers' rows of a table, which may end before its last columns. Raises `KeyError` for an unknown table."""
     return _published()[table]
 
 
@@ -145,8 +144,7 @@ class ClaimView:
     """A claim as shown. `probabilities` follow `records.LABELS`, NaN or empty if there are none.
 
     `evidence` is ranked, best first; `missing` are gold sentences that were not selected; `outcome` is
-    `metrics.fever.outcome`; `kind` is the claim's family, if its source names one. `grids` are tables, best first.
-    """
+    `metrics.fever.outcome`; `kind` is the claim's family, if its source names one. `grids` are tables, best first."""
 
     id: str
     text: str
@@ -169,8 +167,7 @@ class Report:
     "high", "count", "confidence", "accuracy"}, as `metrics.calibration` returns them; `overridden`: how many verdicts
     it leaves out because dates decided them. `risk_coverage`: the points of `metrics.calibration.risk_coverage`.
     `recall_curves`: name -> {k: recall@k}. `line_charts`: title -> `charts.Chart`. `tiles`: the figures at the top by
-    name, those of `tiles_of`. `facts`: names -> values (seed, versions, {"stage": seconds}).
-    """
+    name, those of `tiles_of`. `facts`: names -> values (seed, versions, {"stage": seconds})."""
 
     title: str
     subtitle: str = ""

@@ -22,8 +22,7 @@ def balanced(
 ) -> list[Example]:
     """One example per pair, in the order of the claims: each label that occurs has the rarest label's number.
 
-    NOT ENOUGH INFO claims draw from the `labelling_window` of their candidates in turn, so that their numbers of examples
-    differ by at most one."""
+    NOT ENOUGH INFO claims draw from the `labelling_window` of their candidates in turn."""
     skipped = Counter() if skipped is None else skipped
     decided = [claim for claim in claims if claim.label in (Label.SUPPORTS, Label.REFUTES)]
     found = list(pointwise(decided, {}, lookup, skipped=skipped))
@@ -35,8 +34,7 @@ def balanced(
 
 
 def with_equal_labels(examples: Iterable[Example], *, seed: int) -> list[Example]:
-    """The examples in their order without those, drawn at random, that the more frequent labels have more of than the
-    rarest."""
+    """The examples in their order without those, drawn at random, that a label has more of than the rarest."""
     found = list(examples)
     return [found[i] for i in _kept(found, seed)]
 

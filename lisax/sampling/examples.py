@@ -38,8 +38,8 @@ class Draws:
     labelling_window: negatives.Window = negatives.LABELLING
     # Finds the entities of a claim in a ranker's training, as in inference; None: they are the titles of its pages.
     spot: Callable[[str], Sequence[str]] | None = None
-    # The number of sentences of the window that every claim adds as NOT ENOUGH INFO to the pointwise examples, since most
-    # selected sentences are such, whatever the claim's label. A claim of that label then has no other examples (ours).
+    # Sentences of the window that every claim adds as NOT ENOUGH INFO to the pointwise examples, since most selected
+    # sentences are such, whatever the claim's label. A claim of that label then has no other examples (ours).
     weak: int = 0
     sizes: Sequence[int] | None = None  # the `set_sizes` of all claims, needed where only a part of them is given
     lists: int | None = None  # infused lists of each claim, see `infused`
@@ -67,11 +67,10 @@ def ranked_ids(run: Mapping[str, Sequence[Hit]]) -> dict[str, list[str]]:
 
 
 def first_found(units: Iterable[str], find: Callable[[str], T | None], length: int | None = LIST_LENGTH) -> list[T]:
-    """The results of `find`, such as a lookup, for the first `length` units (None: all) that are not None, without duplicates.
+    """The results of `find` for the first `length` units (None: all) that are not None, without duplicates.
 
     Models read rankings this way in training and in use: five sentences are the first five that have text in the
-    corpus, however many units without text precede them.
-    """
+    corpus, however many units without text precede them."""
     found = (one for unit in dict.fromkeys(units) if (one := find(unit)) is not None)
     return list(itertools.islice(found, length))
 
@@ -95,8 +94,7 @@ def ranking(
     """Each gold sentence as relevant, and equally many irrelevant ones from the window of ranks.
 
     NOT ENOUGH INFO claims give no examples. `entities` are the titles of the pages with the gold evidence, in order of
-    first appearance (LisT5's training), or those that `draws.spot` finds.
-    """
+    first appearance (LisT5's training), or those that `draws.spot` finds."""
     skipped = Counter() if skipped is None else skipped
     for claim in claims:
         if not _has_evidence(claim):
@@ -171,9 +169,7 @@ def infused(
     `VARIED` of them in another order, and with some sentences left out that are not of the set. A share `FOREIGN` are
     of the first sentences from pages without any gold evidence, which are not enough: sentences on another subject
     decide nothing. A share `UNTITLED` have no titles. Each list is then of one to `length` sentences, and as long as its
-    set needs. A claim without reranked sentences is trained on its gold set; without
-    either it is skipped.
-    """
+    set needs. A claim without reranked sentences is trained on its gold set; without either it is skipped."""
     skipped = Counter() if skipped is None else skipped
     length, lists = draws.length, draws.lists
     for claim in claims:
@@ -260,8 +256,7 @@ def _no_info_evidence(claim: Claim, reranked: Ranked, lookup: Lookup, draws: Dra
     """Negatives from the window of reranked sentences for a NOT ENOUGH INFO claim.
 
     Their number is the size of a randomly drawn gold set (ours), so that the number of sentences does not reveal the
-    label.
-    """
+    label."""
     rng = negatives.generator(draws.seed, claim.id, "no info")
     count = int(draws.sizes[int(rng.integers(len(draws.sizes)))])
     readable = [unit for unit in reranked.get(claim.id, ()) if lookup(unit) is not None]

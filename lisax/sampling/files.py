@@ -42,8 +42,7 @@ def build(
 
     Claims without a label give none. `candidates` are sentences in retrieval order, `reranked` in the ranker's order
     (without a ranker: the same). Without `training`, listwise inputs are as in use: the first five reranked sentences
-    of every claim, gold or not.
-    """
+    of every claim, gold or not."""
     claims = [claim for claim in claims if claim.label in LABELS]
     if training and (draws.contrasts or draws.written) and variant in LABELLERS:
         without = dataclasses.replace(draws, contrasts=0, written=0)
@@ -110,8 +109,7 @@ def write_all(
 def write_texts(folder: str | os.PathLike, pages: Iterable[Document], dev_share: float) -> dict[str, int]:
     """Writes `text.{train,dev}.jsonl` for span corruption, a line {"text"} per page. Returns the numbers of lines.
 
-    Dev consists of the first page and a share of the others, by a hash of their ids.
-    """
+    Dev consists of the first page and a share of the others, by a hash of their ids."""
     counts = {"train": 0, "dev": 0}
     with (
         atomic_write(Path(folder) / file_name("text", "train")) as train,

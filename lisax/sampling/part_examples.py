@@ -40,9 +40,7 @@ def parts_of(
 ) -> Iterator[PartExample]:
     """All rows of a table, then all of its columns, except those without text.
 
-    `answer_cells` are ids of cells; cells of other tables make no part of this one positive. None: unknown, the parts
-    have no label.
-    """
+    `answer_cells`: ids of cells, of which those of other tables do not count. None: unknown, parts have no label."""
     places = {cell[1:] for cell in map(split_cell_id, answer_cells or ()) if cell[0] == table.id}
     rows, columns = {i for i, _ in places}, {j for _, j in places}
 
@@ -88,8 +86,7 @@ def examples(
 
     Each table gives the parts with an answer, of the others the `hard_parts` that share most with the question, and
     `negative_parts` drawn from the rest (None: all, as in the paper). The draw depends only on the seed, the question
-    and the kind.
-    """
+    and the kind."""
     skipped = Counter() if skipped is None else skipped
     for question, retrieved in questions:
         rng = random.Random(f"lisax.parts:{seed}:{kind}:{question.id}")
@@ -109,8 +106,7 @@ def examples(
 
 
 def _thinned(parts: Sequence[PartExample], negatives: int, hard: int, rng: random.Random) -> list[PartExample]:
-    """All positive parts, the `hard` others that share most words with the question, and `negatives` sampled ones of
-    the rest, in their order."""
+    """In their order all positive parts, the `hard` others nearest to the question, `negatives` sampled of the rest."""
     others = [i for i, part in enumerate(parts) if not part.label]
     kept = set()
     if hard and others:

@@ -71,8 +71,7 @@ def training(
     """`retrieved` with a gold table in every example: if none was retrieved, it takes the last of the k places.
 
     Claims without a label give no example, nor do true or false claims whose table is not in the collection. A NOT
-    ENOUGH INFO claim is trained on its own table if it has one (InfoTabs), otherwise on its retrieved tables.
-    """
+    ENOUGH INFO claim is trained on its own table if it has one (InfoTabs), otherwise on its retrieved tables."""
     skipped = Counter() if skipped is None else skipped
     for claim in claims:
         if claim.label is None:
@@ -130,8 +129,7 @@ def write_all(
 
     Only labelled claims are written. `in_training` puts the gold table among the retrieved ones. With a share `wrong`,
     `{CLOSED_AND_WRONG}.{split}.jsonl` has the closed domain and, with this seed, `unrelated` tables, and in training
-    among them `written` examples (`sampling.written`).
-    """
+    among them `written` examples (`sampling.written`)."""
     known: dict[tuple[str, str], Sequence[int]] = {}  # most files contain the same tables for a claim
 
     def chosen(table: Table, claim: Claim) -> Sequence[int]:

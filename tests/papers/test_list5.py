@@ -41,8 +41,10 @@ network.T5Config:
   mlp_dim = 32
 """
 RECIPE = """
-Recipe.train = {{'base': '{folder}/model.gin', 'rank_entities': '{folder}/model.gin', 'label_pointwise': '{folder}/model.gin',
-                'label_listwise_infused': '{folder}/model.gin'}}
+Recipe.train = {{
+    'base': '{folder}/model.gin', 'rank_entities': '{folder}/model.gin',
+    'label_pointwise': '{folder}/model.gin', 'label_listwise_infused': '{folder}/model.gin',
+}}
 Recipe.initial = {{'rank_entities': 'base', 'label_listwise_infused': 'label_pointwise'}}
 Recipe.max_tokens = 96
 Recipe.pointwise_max_tokens = 96

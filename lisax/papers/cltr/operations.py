@@ -135,8 +135,7 @@ class AggregationStages:
 
     @functools.cached_property
     def threshold(self) -> float:
-        """The given threshold, or the one fitted on held-out questions whose table is among the first by its
-        best cell."""
+        """The given threshold, or one fitted on held-out questions whose table is among the first by best cell."""
         run, role = self._run, AGGREGATING[VALIDATION]
         if self.recipe.aggregation_threshold is not None:
             return self.recipe.aggregation_threshold

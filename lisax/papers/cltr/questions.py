@@ -1,5 +1,4 @@
-"""The tables and questions of a run of CLTR: which are trained on, held out and reported, and which data are refused or
-left out."""
+"""The questions of a run of CLTR: which are trained on, held out and reported, and which are refused or left out."""
 
 from __future__ import annotations
 
@@ -31,8 +30,7 @@ NO_TABLE = "questions about tables that the corpus does not have"
 
 
 def by_id(questions: Iterable[Question], others: Mapping[str, Question] = {}) -> dict[str, Question]:
-    """Questions of several splits by id. Raises an error for an id with two different questions, here or in
-    `others`."""
+    """Questions of several splits by id. An id of two different ones, here or in `others`, is an error."""
     found: dict[str, Question] = {}
     for question in questions:
         known = found.setdefault(question.id, others.get(question.id, question))
@@ -48,8 +46,7 @@ def by_id(questions: Iterable[Question], others: Mapping[str, Question] = {}) ->
 class QuestionPipeline(Pipeline):
     """A run over tables and questions.
 
-    `index`: an existing index folder of the same tables to use. `made_from`: a digest of that index and of any other
-    input from outside the run."""
+    `index`: an existing index of the same tables to use. `made_from`: a digest of it and other outside input."""
 
     def __init__(
         self,

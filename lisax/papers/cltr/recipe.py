@@ -23,8 +23,7 @@ class CltrRecipe(PaperRecipe):
     start from, trained on questions generated from the collection's own tables (`sampling/own_questions.py`). `models`
     are trained models (checkpoints or bundles) that are only used, as in zero-shot transfer. With a `backbone`, tables
     are found by its vectors and BM25, and no head for operations is trained; `retriever` (ours) trains these vectors
-    first, on questions with their tables.
-    """
+    first, on questions with their tables."""
 
     gin_module: ClassVar[str] = "cltr"
     model_names: ClassVar[Sequence[str]] = MODELS

@@ -114,13 +114,11 @@ class Cltr(QuestionPipeline):
 
     @property
     def stored_weights(self) -> np.ndarray | None:
-        """The weights that are stored with the model: where cells have no weight, users who ask for cells are better
-        off without weights."""
+        """The weights that are stored with the model. Who asks for cells needs none by which cells do not count."""
         return self.fusion_weights if self.fusion_weights[0] > 0 else None
 
     def asked(self, role: str) -> tuple[list[Asked], list[Asked]]:
-        """The first answers to the questions of a role that are answered by a cell, and to the same questions without
-        their gold tables."""
+        """The first answers to a role's questions that a cell answers, and to the same without their gold tables."""
         questions = self.questions[role]
         pools = [pool for pool in self.scores(role) if any(map(is_cell, questions[pool.id].evidence))]
         asked = functools.partial(
@@ -132,8 +130,7 @@ class Cltr(QuestionPipeline):
 
     @kept
     def answer_confidence(self) -> AnswerConfidence | None:
-        """The probability that a best cell is right, fitted on held-out questions with and without their gold
-        tables."""
+        """The probability that a best cell is right, fitted on held-out questions with and without gold tables."""
         return answer_confidence.fit(itertools.chain(*self.asked(VALIDATION)))
 
     def pruning(self, limits: Sequence[int]) -> dict[str, dict]:
@@ -272,8 +269,7 @@ class Cltr(QuestionPipeline):
 
     def stages_of_training(self) -> list[Stage]:
         """Training of all models and their examples: every row and column of the gold tables, and of retrieved ones
-        if the recipe says so. A model that others may start from comes first, trained on questions generated from the
-        tables."""
+        if the recipe says so. A model that others may start from learns first from questions made of the tables."""
         train, headers = self.recipe.train, self.aggregation.example_files.values()
         own = Stage(OWN, ["index"], self._part_files(self.out / OWN), self._write_own_examples)
         examples = Stage("examples", ["retrieve"], [*self._part_files(self.out), *headers], self._write_examples)

@@ -27,8 +27,7 @@ class PointerRecipe(PagesRecipe):
     `train` maps a model to its gin file: `documents` and `evidence` are the two pointers; `evidence_set` lacks the
     joint loss, and `evidence_reinforced` besides is rewarded by the FEVER score (the paper's baseline); `titles` and
     `labels` are trained on single pairs. `warm_up` is a recipe of LisT5. With a `backbone`, the pointers start from it
-    or from an adapter of it, and nothing is trained on single pairs.
-    """
+    or from an adapter of it, and nothing is trained on single pairs."""
 
     gin_module: ClassVar[str] = "deseption"
     model_names: ClassVar[Sequence[str]] = tuple(TASKS)

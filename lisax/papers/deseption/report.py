@@ -69,9 +69,8 @@ def _figures(run: Deseption) -> dict:
 
 
 def _recalls(run: Deseption, role: str) -> dict[str, float]:
-    """Recall of complete evidence sets, as shares of the claims with evidence. Pages: among all candidates, among the
-    first D candidates, among the D pages pointed to, and after a second hop. Sentences: among those read from the pages
-    pointed to."""
+    """Recall of complete evidence sets, as shares of the claims with evidence. Pages: among all candidates, the first D
+    candidates, the D pages pointed to, and after a second hop. Sentences: among those read of the pages pointed to."""
     claims, d = run.claims[role].values(), run.recipe.documents
     found = {
         which: run.ranked(which, role)

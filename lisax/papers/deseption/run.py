@@ -103,8 +103,7 @@ def _pointer_examples(
     steps: int,
     skipped: Counter,
 ) -> Iterator[PointerExample]:
-    """For training, a whole evidence set is put among the candidates; examples for choosing checkpoints are as in
-    use."""
+    """In training a whole evidence set is among the candidates; examples for choosing checkpoints are as in use."""
     if role == TRAIN:
         return pointer_examples.training(claims, ranked, *reads, steps=steps, skipped=skipped)
     return pointer_examples.as_used(claims, ranked, *reads)
@@ -192,8 +191,7 @@ class Deseption(PagePipeline):
     # --- Documents --------------------------------------------------------------------------
 
     def stages_of_documents(self) -> list[Stage]:
-        """Section 5.1: train on titles of gold pages against those of other candidates, as single pairs and by
-        pointing."""
+        """Section 5.1: train on titles of gold pages against other candidates', as single pairs and by pointing."""
         examples = self.stage_of_examples("documents", PAGE_EXAMPLES, self._write_page_examples, after=["retrieve"])
         return [examples, *self._trainings(("titles", "documents"), examples.name)]
 
@@ -225,8 +223,7 @@ class Deseption(PagePipeline):
                         yield Example(claim.id, claim.text, (Passage(unit, "", self.page(unit).title),), label=label)
 
     def _hop(self, role: str) -> None:
-        """The second hop: the last of the documents pointed to are replaced by pages that the sentences of the first
-        name."""
+        """The second hop: pages that the sentences of the first documents name replace the last documents."""
         run = read_run(self.run_file("documents", role))
         asked = ((claim, run.get(claim.id, ())) for claim in self.claims_of(role).values())
         opens = functools.partial(_open_hops, self.index_folder, self.recipe.documents)
@@ -243,8 +240,7 @@ class Deseption(PagePipeline):
     # --- Evidence ---------------------------------------------------------------------------
 
     def stages_of_evidence(self) -> list[Stage]:
-        """Section 5.2: train on labels of single sentences, then point and label jointly, and without the joint
-        loss."""
+        """Section 5.2: train on labels of single sentences, then point and label, with and without the joint loss."""
         after = [f"point.{TRAIN}", f"point.{VALIDATION}"]
         examples = self.stage_of_examples("sentences", SENTENCE_EXAMPLES, self._write_sentence_examples, after=after)
         models = ("labels", "evidence", "evidence_set", "evidence_reinforced")

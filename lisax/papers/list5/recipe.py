@@ -36,8 +36,7 @@ class Recipe(PagesRecipe):
     again.
 
     Two models of `train` only serve as starting points: `pretrain` is trained on span corruption; `base` on ranking and
-    labelling single sentences at once, both against sentences retrieved by BM25.
-    """
+    labelling single sentences at once, both against sentences retrieved by BM25."""
 
     gin_module: ClassVar[str] = "list5"
     model_names: ClassVar[Sequence[str]] = (*STARTS, *RANKERS, *LABELLERS)

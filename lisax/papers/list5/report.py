@@ -141,8 +141,7 @@ def _read_of(hits: Iterable[Hit], lookup: Lookup) -> list[str]:
 
 
 def best_variant(evaluated: Mapping[str, Mapping]) -> str | None:
-    """The variant that the report shows: listwise infused, as in the paper; without it, pointwise by any sentence, or
-    the given one."""
+    """The variant that the report shows: the paper's, listwise infused; else pointwise by any sentence, or given."""
     return next((variant for variant in ("infused", "any", GIVEN) if variant in evaluated), None)
 
 

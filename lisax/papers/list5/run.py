@@ -293,8 +293,7 @@ class List5(SelectionPipeline):
     # --- Verdicts ---------------------------------------------------------------------------
 
     def stages_of_verdicts(self) -> list[Stage]:
-        """A temperature for each labeller, fitted on held-out claims, and verdicts of every variant whose models the
-        recipe trains."""
+        """A temperature for each labeller, fitted on held-out claims, and verdicts of every trained variant."""
         selector = self.recipe.selector
         fitted = dict.fromkeys(labeller for labeller, _ in self.variants.values() if labeller != GIVEN)
         held, stages = f"select.{selector}.{VALIDATION}", []

@@ -24,8 +24,7 @@ class TableRecipe(ClaimsRecipe):
     `top5`, `top10`, on the first retrieved. Table fusion: `joint_top5`, `reranking_top5`, `ternary_top5`,
     `uniform_top5`, each also as `…_no_attention`, with 1, 3, 5 or 10 tables. `report_claims` limits reported
     verification; retrieval is reported for all claims. With a `backbone`, `closed` reads retrieved tables too, one by
-    one.
-    """
+    one."""
 
     gin_module: ClassVar[str] = "open_tables"
     model_names: ClassVar[Sequence[str]] = (
@@ -103,8 +102,7 @@ class TableRecipe(ClaimsRecipe):
 
     @property
     def main(self) -> str | None:
-        """The model that the report shows: with a backbone `closed`; the joint one with attention and most tables, or
-        else any other."""
+        """The model that the report shows: `closed` with a backbone; else joint with attention, most tables; or any."""
         if self.reads_singly:
             return "closed"
         joint = [name for name in self.fusion if name.startswith("joint") and not name.endswith("attention")]

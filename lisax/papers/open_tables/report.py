@@ -55,8 +55,7 @@ def finish(run: OpenTables) -> str:
 
 def finish_early(run: OpenTables) -> str:
     """For a run that stopped before its models: writes the retrieval's figures to `metrics.json`, unless that has a
-    whole run's, and returns them as a table for a terminal. Empty if nothing is retrieved yet or no claim has a gold
-    table."""
+    whole run's, and returns their table. Empty if nothing is retrieved yet or no claim has a gold table."""
     reported = {claim.id: claim for claim in run.read_claims(run.reported_split)}
     if not run.main_run.exists() or not any(claim.gold_ids for claim in reported.values()):
         return ""

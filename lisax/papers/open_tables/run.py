@@ -165,8 +165,7 @@ class OpenTables(Pipeline):
         return self.tables.get(table)
 
     def entities(self, claim: Claim, mode: str) -> Sequence[str]:
-        """The entities used to retrieve tables for a claim: spans of its own text, or those linked against its gold
-        table."""
+        """What retrieves tables for a claim: spans of its own text, or entities linked against its gold table."""
         return table_retrieval.entities(claim, mode, self._gold((claim,), mode))
 
     def _gold(self, claims: Iterable[Claim], mode: str) -> dict[str, Table]:

@@ -1,5 +1,4 @@
-"""LisT5's ranker and labellers, trained on the sentences, rows and edges of one index instead of a corpus's
-sentences."""
+"""LisT5's ranker and labellers, trained on the sentences, rows and edges of one index."""
 
 from __future__ import annotations
 
@@ -25,9 +24,8 @@ DECIDED = (Label.SUPPORTS, Label.REFUTES)
 
 
 class MixedList5(List5):
-    """LisT5 trained only on claims that are true or false: for a claim without enough information on the pages, the
-    tables and graphs may have it. NOT ENOUGH INFO is learned from irrelevant units that the ranker selects in addition
-    to the evidence."""
+    """LisT5 trained only on claims that are true or false: what the pages leave open, tables and graphs may decide. NOT
+    ENOUGH INFO is learned from irrelevant units that the ranker selects in addition to the evidence."""
 
     def __init__(self, data, out, recipe, *, index: Path, passages: int):
         super().__init__(data, out, recipe)
@@ -43,8 +41,7 @@ class MixedList5(List5):
         return self.evidence
 
     def claims_of(self, role: str) -> dict[str, Claim]:
-        """Claims over pages, and those over tables that name their deciding rows; sorted by a hash of their ids, so
-        that any prefix has both."""
+        """Claims over pages and over tables that name their deciding rows, by a hash of their ids, so that they mix."""
         return self._mixed_evidence[role]
 
     @kept

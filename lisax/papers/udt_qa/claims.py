@@ -39,8 +39,7 @@ class ClaimChecks:
 
     Models trained on the text of pages check claims against every index (the hot-swap). If training claims have
     `mixed_sets`, further models are trained on each other index of the recipe's `learned_from` and check claims against
-    that index. If their recipe has no warm-up of its own, `warm_up/MODEL` is the run's, with its vocabulary.
-    """
+    that index. If their recipe has no warm-up of its own, `warm_up/MODEL` is the run's, with its vocabulary."""
 
     def __init__(self, run: UdtQa):
         self._run, self.folder = run, run.out / "claims"
@@ -63,8 +62,7 @@ class ClaimChecks:
 
     @functools.cached_property
     def _teaches_structures(self) -> bool:
-        """Whether training claims have rows or edges as evidence; otherwise models would learn that these never are
-        evidence."""
+        """Whether training claims have rows or edges as evidence; else models would learn that these never are."""
         return any(claim.mixed_sets for claim in self._run.data.claims("train"))
 
     def pipeline(self, learned: str) -> List5:

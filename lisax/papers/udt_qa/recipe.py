@@ -28,8 +28,7 @@ class QuestionRecipe(ClaimsRecipe):
     `verbalizer`: MODEL_DIR or bundle of a trained verbalizer; None: the rule that replaces unfaithful verbalizations.
     `claims`: a LisT5 recipe (gin file) whose models check claims against every index; None: no claims. `warm_up`: a
     LisT5 recipe. `validation_claims` and `report_claims` limit questions here. With a `backbone`, readers point, and if
-    no `retriever` is trained, its own vectors of passages and questions are searched (zero-shot).
-    """
+    no `retriever` is trained, its own vectors of passages and questions are searched (zero-shot)."""
 
     gin_module: ClassVar[str] = "udt_qa"
     model_names: ClassVar[Sequence[str]] = MODELS

@@ -141,8 +141,7 @@ class UdtQa(Pipeline):
         super().run()
 
     def stages(self) -> list[Stage]:
-        """The paper's pipeline, from text, tables and graphs to answers; and claims checked against the same
-        indexes."""
+        """The paper's pipeline, from text, tables and graphs to answers; and claims checked on the same indexes."""
         recipe = self.recipe
         return [
             Stage("verbalize", [], [self.verbalized_file], self._verbalize),
@@ -233,8 +232,7 @@ class UdtQa(Pipeline):
     # --- Models -----------------------------------------------------------------------------
 
     def stages_of_models(self, learned: str) -> list[Stage]:
-        """The models of one index: the retriever, its second round on its own negatives, and readers of one and of more
-        passages."""
+        """An index's models: the retriever, its second round on its own negatives, readers of one and more passages."""
         stages = []
         for model in (name for name in self.recipe.train if name.endswith(f"_{learned}")):
             if model.startswith("retriever"):
@@ -253,8 +251,7 @@ class UdtQa(Pipeline):
         return stages
 
     def _write_examples(self, model: str, kind: str, learned: str, first: str | None) -> None:
-        """Writes the examples of a retriever or a reader from the passages that the retriever `first` (None: BM25)
-        finds."""
+        """Writes examples of a retriever or a reader from passages that the retriever `first` (None: BM25) finds."""
         recipe, skipped = self.recipe, Counter()
         index = MixedIndex.open(self.index_folder(learned, learned))
         if kind == "retriever":

@@ -49,8 +49,7 @@ REPORTED_UNITS = 1000
 
 class VerbalizerTraining(Training):
     """One run in the folder `out`. `data` has texts for a training split and for dev (or a share of train). `target`
-    yields the target units; `target_print` (JSON) is their fingerprint. `other` is data of which only the dev split is
-    reported."""
+    yields the target units; `target_print` (JSON) is their fingerprint. Of `other` data the dev split is reported."""
 
     vocabulary_stage = "verbal_vocabulary"
 
@@ -172,8 +171,7 @@ class VerbalizerTraining(Training):
     # --- Stages -----------------------------------------------------------------------------
 
     def _write_pairs(self) -> None:
-        """Writes T and T-F, the curve of the shares that other thresholds would keep, and the words that any text may
-        use."""
+        """Writes T and T-F, the shares that other thresholds would keep, and the words that any text may use."""
         recipe = self.recipe
         examples = list(training_examples(self.records("train")))
         held = [example.to_row() for example in dev_examples(self.records("dev"))]
@@ -287,8 +285,7 @@ def unit_texts(unit: Triples) -> Iterator[str]:
 
 
 def plain_words(examples: Sequence[VerbalExample], least: int) -> list[str]:
-    """Folded words that at least `least` texts use in lower case though their input lacks them: words that a text may
-    use for any input."""
+    """Folded words, for any text, that at least `least` texts use in lower case though their input lacks them."""
     counts: Counter[str] = Counter()
     for example in examples:
         known = {fold(run) for text in unit_texts(example.triples) for run in RUN.findall(text)}
