@@ -2,6 +2,8 @@
 
 Every row and column of a table that answers a question is an example: all negatives are kept, as CLTR's authors do.
 Beyond the paper, parts of retrieved tables without an answer can be added, and negatives can be subsampled.
+
+And of operations: a question, the header of its table, and the operation that computes the answer from cells.
 """
 
 from __future__ import annotations
@@ -14,15 +16,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from lisax.formats.examples import write_examples
-from lisax.formats.parts import PartExample, PartKind
-from lisax.records import (
-    Question,
-    Table,
-    column_id,
-    is_cell,
-    row_id,
-    split_cell_id,
-)
+from lisax.formats.parts import OperationExample, PartExample, PartKind
+from lisax.records import Question, Table, column_id, is_cell, row_id, split_cell_id
 from lisax.text.words import shared_words
 
 PARTS = "parts"
@@ -33,6 +28,10 @@ NO_CELL = "a question that no cell is known to answer"
 def file_name(kind: PartKind, role: str) -> str:
     """The file of the examples of one kind for training, dev or test."""
     return f"{PARTS}_{kind}s.{role}.jsonl"
+
+
+def operations_file(role: str) -> str:
+    return f"operations.{role}.jsonl"
 
 
 def parts_of(
@@ -138,3 +137,13 @@ def write_all(
         )
         counts[kind] = write_examples(Path(folder) / file_name(kind, role), made)
     return counts
+
+
+def operations(questions: Iterable[Question], lookup: Callable[[str], Table | None]) -> Iterator[OperationExample]:
+    """One example per question with a known operation (unlike those of WikiTableQuestions), with its first table that
+    `lookup` finds."""
+    for question in questions:
+        units = (split_cell_id(unit)[0] if is_cell(unit) else unit for unit in question.evidence)
+        table = next(filter(None, map(lookup, dict.fromkeys(units))), None)
+        if question.operation is not None and table is not None:
+            yield OperationExample(question.id, question.text, table.id, table.header, question.operation)

@@ -8,6 +8,7 @@ from lisax.errors import DataError
 from lisax.formats.examples import Example, Passage, read_examples, write_examples
 from lisax.formats.parts import OperationExample, PartExample, PartKind
 from lisax.formats.pointing import PointerExample
+from lisax.formats.reading import PassageView, QuestionExample
 from lisax.formats.tables import TableExample, TableView
 from lisax.records import Label, Operation
 
@@ -20,6 +21,7 @@ HEADER = OperationExample("q", "Wer? שלום", "t", ("a", ""), Operation.MAX)
 POINTED = PointerExample("1", "c", PASSAGES, Label.SUPPORTS, ((1,), (0, 1)))
 TABLE = {"id": "t", "caption": "", "header": ["a"], "rows": [["1"]]}
 TABLES = TableExample("1", "c", (TableView("t", "", ("a",), (("1",),)),), None, (True,))
+READ = QuestionExample("q", "Who?", ("A",), (PassageView("a", "A", "A b", ((0, 1),)),))
 ABSENT = object()
 
 
@@ -52,6 +54,7 @@ ABSENT = object()
         ),
         (TABLES, {"tables": [TABLE | {"rows": [["1", "2"]]}]}, r".*rows\[0\]': expected 1 cells .* header, found 2"),
         (TABLES, {"tables": [TABLE | {"header": [1]}]}, r"field 'tables\[0\].header': expected a list of strings"),
+        (READ, {"passages": [["x"]]}, "field 'passages'"),
         (TABLES, {"gold": [1]}, "field 'gold': expected 1 times true or false"),
     ],
 )

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lisax.errors import LisaxError
-from lisax.formats.parts import PartExample, PartKind
-from lisax.records import Question, Table, cell_id
-from lisax.sampling.part_examples import WINDOW, examples, parts_of
+from lisax.formats.parts import OperationExample, PartExample, PartKind
+from lisax.records import Operation, Question, Table, cell_id
+from lisax.sampling.part_examples import WINDOW, examples, operations, parts_of
 
 TABLE = Table("t", "Clubs", ("year", "club", "note"), (("1921", "Tirol", ""), ("", " ", ""), ("1923", "Varn", "")))
 
@@ -101,3 +101,16 @@ def test_hard_parts_share_most_with_the_question():
     assert kept(PartKind.ROW) == ["t#r0", "t#r1"] and kept(PartKind.ROW, hard_parts=2) == ["t#r0", "t#r1", "t#r3"]
     assert kept(PartKind.COLUMN) == ["t#c0", "t#c1"]
     assert len(kept(PartKind.ROW, negative_parts=2)) == 4
+
+
+def test_operations_are_learned_of_questions_whose_operation_and_table_are_known():
+    questions = [
+        Question("a", "A?", evidence=("t2#r0c0", "t1#r0c0"), operation=Operation.MAX),
+        Question("b", "B?", evidence=("page_3", "t1"), operation=Operation.COUNT),
+        Question("c", "C?", evidence=("t1#r0c0",)),
+        Question("d", "D?", evidence=("v",), operation=Operation.SUM),
+    ]
+    assert list(operations(questions, TABLES.get)) == [
+        OperationExample("a", "A?", "t2", ("a", "b"), Operation.MAX),
+        OperationExample("b", "B?", "t1", ("a", "b"), Operation.COUNT),
+    ]

@@ -30,7 +30,7 @@ from lisax.progress import say
 from lisax.records import Operation, Question, Table, split_cell_id
 from lisax.retrieval.table_store import TableStore
 from lisax.retrieval.table_text import gold_tables
-from lisax.sampling import operation_examples, part_examples
+from lisax.sampling import part_examples
 
 if TYPE_CHECKING:
     from lisax.papers.cltr.run import Cltr
@@ -85,14 +85,14 @@ class AggregationStages:
     @property
     def example_files(self) -> dict[str, Path]:
         return {
-            role: self._run.out / "examples" / operation_examples.file_name(role)
+            role: self._run.out / "examples" / part_examples.operations_file(role)
             for role in (TRAIN, VALIDATION)
             if AGGREGATION in self.recipe.train
         }
 
     def write_examples(self) -> None:
         for role, path in self.example_files.items():
-            made = operation_examples.examples(self._run.learned(role), self._run.lookup)
+            made = part_examples.operations(self._run.learned(role), self._run.lookup)
             count = write_examples(path, made)
             if not count:
                 raise LisaxError(
