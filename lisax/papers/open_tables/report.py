@@ -126,7 +126,7 @@ def _calibration(run: OpenTables, model: str, claims: Mapping[str, Claim]) -> di
 def _fusion(run: OpenTables, model: str) -> dict:
     """Figures of fusion models only: sufficiency, open verdicts at the threshold, and the ranking of tables."""
     decided, scores = run.decided(model, REPORT), run.scores(model, REPORT)
-    examples = run.examples(table_examples.file_name(depth_of(model)), REPORT)
+    examples = run.examples_of(model, REPORT)
     decision, sufficiency = run.decision(model), scores["sufficiency"]
     threshold = decision and decision.threshold
     truth = table_truth.truth(scores["probabilities"])
@@ -327,8 +327,7 @@ def _attention(run: OpenTables, model: str) -> list[Heatmap]:
     attention, k = run.scores(model, REPORT)["attention"], depth_of(model)
     if not attention.shape[1] or k == 1:
         return []
-    examples = run.examples(table_examples.file_name(k), REPORT)
-    claims = run.claims[REPORT]
+    examples, claims = run.examples_of(model, REPORT), run.claims[REPORT]
     groups = np.array([figures.gold_rank(claims[example.claim_id], example.unit_ids) for example in examples])
     places = tuple(str(i) for i in range(1, k + 1))
     made = []

@@ -164,7 +164,8 @@ class OpenTables(Pipeline):
     def lookup(self, table: str) -> Table | None:
         return self.tables.get(table)
 
-    def entities(self, claim: Claim, mode: str) -> Sequence[str]:
+    @functools.lru_cache(1 << 14)
+    def _entities(self, claim: Claim, mode: str) -> Sequence[str]:
         """What retrieves tables for a claim: spans of its own text, or entities linked against its gold table."""
         return table_retrieval.entities(claim, mode, self._gold((claim,), mode))
 
@@ -173,19 +174,19 @@ class OpenTables(Pipeline):
         return table_retrieval.gold_tables(self.lookup, claims, self.data.folder) if mode == "linked" else {}
 
     def columns(self, table: Table, claim: Claim) -> tuple[int, ...]:
-        return self.index.columns(table, self._read_by(claim, self.recipe.entities), self.recipe.columns)
+        return self.index.columns(table, self._entities(claim, self.recipe.entities), self.recipe.columns)
 
     def rows(self, table: Table, claim: Claim, count: int) -> tuple[int, ...]:
         """The rows whose cells match the claim's entities best."""
-        return self.index.rows(table, self._read_by(claim, self.recipe.entities), count)
-
-    @functools.lru_cache(1 << 14)
-    def _read_by(self, claim: Claim, mode: str) -> Sequence[str]:
-        return self.entities(claim, mode)
+        return self.index.rows(table, self._entities(claim, self.recipe.entities), count)
 
     @functools.lru_cache(4)
     def examples(self, name: str, role: str) -> list[TableExample]:
         return list(read_examples(self.examples_file(name, role), TableExample))
+
+    def examples_of(self, model: str, role: str) -> list[TableExample]:
+        """The claims with the retrieved tables that a model reads."""
+        return self.examples(table_examples.file_name(depth_of(model)), role)
 
     # --- Stages -----------------------------------------------------------------------------
 
@@ -375,9 +376,8 @@ class OpenTables(Pipeline):
         return [list(itertools.islice(found, len(some))) for some in examples]
 
     def _predict_fusion(self, model: str, closest_to_gold: bool) -> None:
-        name = table_examples.file_name(depth_of(model))
         gold = self.examples(CLOSED, REPORT) if closest_to_gold else []
-        held, examples = (self.examples(name, role) for role in (VALIDATION, REPORT))
+        held, examples = (self.examples_of(model, role) for role in (VALIDATION, REPORT))
         *scored, of_gold = self._scored(model, _of_tables, held, examples, gold)
         for role, found in zip((VALIDATION, REPORT), scored):
             scores = dict(zip(SCORES, map(np.stack, zip(*found))))
@@ -440,20 +440,11 @@ class OpenTables(Pipeline):
 
     def decided(self, model: str, role: str) -> np.ndarray:
         """Whether a table among those read decides the claim, bool [claims]."""
-        return np.array(
-            [
-                figures.is_decided(example.label, any(example.gold))
-                for example in self.examples(table_examples.file_name(depth_of(model)), role)
-            ],
-            bool,
-        )
+        return np.array([figures.is_decided(one.label, any(one.gold)) for one in self.examples_of(model, role)], bool)
 
     def labelled(self, model: str, role: str) -> np.ndarray:
         """Whether the claim has a label, so that `decided` is known, bool [claims]."""
-        return np.array(
-            [example.label is not None for example in self.examples(table_examples.file_name(depth_of(model)), role)],
-            bool,
-        )
+        return np.array([example.label is not None for example in self.examples_of(model, role)], bool)
 
     def decision(self, model: str) -> TableDecision | None:
         """The sufficiency threshold for NOT ENOUGH INFO: the most accurate one on the validation split, with its
