@@ -2,8 +2,7 @@
 
 `cltr_rows` and `cltr_columns` ask of a row and of a column whether it holds the answer; `cltr_parts` is both, for the
 one model that scores both; `cltr_pair_rows` and so on are the same for pair scorers. `cltr_aggregation` asks of the
-header, in `examples/operations.{split}.jsonl`, which operation makes the answer of cells
-(`sampling.operation_examples`).
+header, in `examples/operations.{split}.jsonl`, which operation makes the answer of cells.
 """
 
 from __future__ import annotations
@@ -13,8 +12,7 @@ from collections.abc import Callable
 import seqio
 
 from lisax.formats.parts import TABLE_OPERATION, TABLE_PARTS, PartKind
-from lisax.sampling import operation_examples
-from lisax.sampling.part_examples import PARTS, file_name
+from lisax.sampling.part_examples import PARTS, file_name, operations_file
 
 from . import example_tasks, pairs
 from .example_tasks import Options
@@ -27,7 +25,7 @@ VARIANTS = (*KINDS, PARTS)
 def add_all() -> None:
     for name, add in (("cltr", example_tasks.add), ("cltr_pair", pairs.add)):
         add_both(name, lambda kind: in_data_folder("examples/" + file_name(kind, "{split}")), add=add)
-    headers = in_data_folder("examples/" + operation_examples.file_name("{split}"))
+    headers = in_data_folder("examples/" + operations_file("{split}"))
     example_tasks.add("cltr_aggregation", TABLE_OPERATION, headers)
 
 

@@ -17,19 +17,18 @@ BINS = 10
 POINTS = 20  # of the risk-coverage curve
 
 
-def calibration(claims: Mapping[str, Claim], verdicts: Mapping[str, Prediction], bins: int = BINS) -> dict | None:
+def calibration(claims: Mapping[str, Claim], verdicts: Mapping[str, Prediction]) -> dict | None:
     """`expected_error` (ECE), `brier` (sum over labels, 0 to 2), `aurc`, the number of `verdicts` counted, the number
     `overridden`, `bins` and `risk_coverage`.
 
     `aurc` is the area under the risk-coverage curve: the mean share of wrong verdicts among the k surest, over all k
     (Geifman and El-Yaniv, 2017); lower is better.
 
-    Covers the claims whose verdict has probabilities; None if there is none.
-    """
+    Covers the claims whose verdict has probabilities; None if there is none."""
     counted = [i for i in claims if i in verdicts and _is_confident(verdicts[i])]
     if not counted:
         return None
-    rows = reliability({i: claims[i] for i in counted}, verdicts, bins)
+    rows = reliability({i: claims[i] for i in counted}, verdicts)
     brier = sum(
         (probability - (label == claims[i].label)) ** 2
         for i in counted

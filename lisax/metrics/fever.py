@@ -40,39 +40,38 @@ class Outcome(enum.StrEnum):
     WRONG_LABEL = "wrong label, none was needed"
 
 
-def found(claim: Claim, evidence: Sequence[str], max_evidence: int = MAX_EVIDENCE) -> bool:
-    """Whether some gold set of the claim is completely among the first `max_evidence` units of `evidence`."""
-    kept = set(evidence[:max_evidence])
+def found(claim: Claim, evidence: Sequence[str]) -> bool:
+    """Whether some gold set of the claim is completely among the first five units of `evidence`."""
+    kept = set(evidence[:MAX_EVIDENCE])
     return any(kept.issuperset(members) for members in claim.evidence_sets)
 
 
-def outcome(claim: Claim, verdict: Prediction, max_evidence: int = MAX_EVIDENCE) -> Outcome:
+def outcome(claim: Claim, verdict: Prediction) -> Outcome:
     """The kind of success or error; exactly `CORRECT` counts for the FEVER score."""
     right = verdict.label == claim.label
     if claim.label is Label.NOT_ENOUGH_INFO:
         return Outcome.CORRECT if right else Outcome.WRONG_LABEL
-    if found(claim, verdict.evidence, max_evidence):
+    if found(claim, verdict.evidence):
         return Outcome.CORRECT if right else Outcome.WRONG_WITH_EVIDENCE
     return Outcome.EVIDENCE_MISSING if right else Outcome.WRONG_WITHOUT_EVIDENCE
 
 
-def fever_score(claims: Claims, verdicts: Verdicts, max_evidence: int = MAX_EVIDENCE) -> dict[str, float]:
+def fever_score(claims: Claims, verdicts: Verdicts) -> dict[str, float]:
     """`fever_score`, `label_accuracy`, `evidence_precision`, `evidence_recall`, `evidence_f1`; fractions.
 
     Each claim must have one verdict and each verdict a claim. Summed in the order of `claims`, one at a time, so that
-    the last digit is that of a scorer that reads the same file.
-    """
+    the last digit is that of a scorer that reads the same file."""
     check_pairs(claims, verdicts)
     strict = right = precision = recall = 0.0
     verifiable = 0
     for claim_id, claim in claims.items():
         verdict = verdicts[claim_id]
         right += verdict.label == claim.label
-        strict += outcome(claim, verdict, max_evidence) is Outcome.CORRECT
+        strict += outcome(claim, verdict) is Outcome.CORRECT
         if claim.label is not Label.NOT_ENOUGH_INFO:
             verifiable += 1
-            precision += _precision(claim, verdict.evidence[:max_evidence])
-            recall += not claim.evidence_sets or found(claim, verdict.evidence, max_evidence)
+            precision += _precision(claim, verdict.evidence[:MAX_EVIDENCE])
+            recall += not claim.evidence_sets or found(claim, verdict.evidence)
     precision = precision / verifiable if verifiable else 1.0
     recall = recall / verifiable if verifiable else 0.0
     return {
@@ -98,36 +97,34 @@ def _precision(claim: Claim, evidence: Sequence[str]) -> float:
     return sum(unit in gold for unit in evidence) / len(evidence) if evidence else 1.0
 
 
-def oracle_score(claims: Claims, evidence: Mapping[str, Sequence[str]], max_evidence: int = MAX_EVIDENCE) -> float:
+def oracle_score(claims: Claims, evidence: Mapping[str, Sequence[str]]) -> float:
     """The FEVER score that perfect labels would reach with this selection: its upper bound.
 
     `evidence` maps claim ids to units, best first; a claim without an entry has none. NOT ENOUGH INFO claims count as
-    right.
-    """
+    right."""
     gold = {
         claim_id: Prediction(claim_id, _labelled(claim), (math.nan,) * 3, tuple(evidence.get(claim_id, ())))
         for claim_id, claim in claims.items()
     }
-    return fever_score(claims, gold, max_evidence)["fever_score"]
+    return fever_score(claims, gold)["fever_score"]
 
 
-def multi_evidence(claims: Claims, verdicts: Verdicts, max_evidence: int = MAX_EVIDENCE) -> dict[str, float | None]:
+def multi_evidence(claims: Claims, verdicts: Verdicts) -> dict[str, float | None]:
     """Figures on claims that need two sentences or more: none of their gold sets is smaller.
 
     `label_accuracy` and `fever_score` cover all of them; `found_label_accuracy` those with a completely selected set
-    (the LisT5 paper's 78.02 %, its footnote 4). None if there is no such claim.
-    """
+    (the LisT5 paper's 78.02 %, its footnote 4). None if there is no such claim."""
     check_pairs(claims, verdicts)
     needed = [
         (claim, verdicts[i])
         for i, claim in claims.items()
         if claim.evidence_sets and min(map(len, claim.evidence_sets)) >= 2
     ]
-    complete = [pair for pair in needed if found(pair[0], pair[1].evidence, max_evidence)]
+    complete = [pair for pair in needed if found(pair[0], pair[1].evidence)]
     return {
         "claims": len(needed),
         "label_accuracy": _share(v.label == c.label for c, v in needed),
-        "fever_score": _share(outcome(c, v, max_evidence) is Outcome.CORRECT for c, v in needed),
+        "fever_score": _share(outcome(c, v) is Outcome.CORRECT for c, v in needed),
         "found_claims": len(complete),
         "found_label_accuracy": _share(v.label == c.label for c, v in complete),
     }
@@ -158,29 +155,21 @@ def by_label(matrix: Sequence[Sequence[int]]) -> dict[str, dict[str, float | Non
     return figures
 
 
-def majority_verdicts(
-    training: Iterable[Claim], claims: Claims, evidence: Mapping[str, Sequence[str]] | None = None
-) -> dict[str, Prediction]:
-    """The baseline that always predicts the most frequent label of `training`, with label shares as probabilities.
-
-    Ties: the first of `LABELS`. `evidence` (units by claim id, best first), for example BM25's, is used as predicted
-    evidence; without it, SUPPORTS and REFUTES score nothing.
-    """
+def majority_verdicts(training: Iterable[Claim], claims: Claims) -> dict[str, Prediction]:
+    """The baseline that always predicts the most frequent label of `training`, of equals the first of `LABELS`, with
+    label shares as probabilities. Without evidence SUPPORTS and REFUTES score nothing."""
     counts = Counter(claim.label for claim in training if claim.label is not None)
     if not counts:
         raise DataError("a majority label needs claims that have labels, found none")
     label = max(LABELS, key=lambda label: counts[label])
     shares = tuple(counts[label] / counts.total() for label in LABELS)
-    return {
-        claim_id: Prediction(claim_id, label, shares, tuple((evidence or {}).get(claim_id, ()))) for claim_id in claims
-    }
+    return {claim_id: Prediction(claim_id, label, shares, ()) for claim_id in claims}
 
 
 def evaluate(claims: Claims, verdicts: Verdicts) -> dict:
     """All of the above under stable names, as `lisax score fever --json` prints them.
 
-    The five official figures come first. If no verdict has probabilities, `calibration` is None.
-    """
+    The five official figures come first. If no verdict has probabilities, `calibration` is None."""
     figures = fever_score(claims, verdicts)
     matrix = confusion(claims, verdicts)
     majority = fever_score(claims, majority_verdicts(claims.values(), claims))

@@ -36,8 +36,7 @@ def potency(
 ) -> dict:
     """Figures over all claims and `by_kind`, each also by label, and the potency against each system in `by_system`.
 
-    `reviewed`: whether an instance was found correct, by id; if none was reviewed, those figures are None.
-    """
+    `reviewed`: whether an instance was found correct, by id; if none was reviewed, those figures are None."""
     broken = breaks(claims, list(systems.values()))
     kinds: dict[str, list[str]] = {}
     for i, claim in claims.items():

@@ -40,14 +40,12 @@ def ordered_ids(hits: Sequence[Hit]) -> list[str]:
     return [hit.id for hit in sorted(hits, key=lambda hit: (-hit.score, hit.rank))]
 
 
-def trec_measures(
-    qrels: Qrels, run: Mapping[str, Sequence[Hit]], cutoffs: Sequence[int] = CUTOFFS, depth: int = DEPTH
-) -> dict[str, float]:
+def trec_measures(qrels: Qrels, run: Mapping[str, Sequence[Hit]], cutoffs: Sequence[int] = CUTOFFS) -> dict[str, float]:
     """`precision@5`, `map@5`, `ndcg@10`, `mrr`, `recall@k`: means over the queries of `qrels` with a relevant unit. A
     query missing in the run scores 0; a query without judgements is left out."""
     from ir_measures import AP, RR, P, R, nDCG
 
-    named = {f"precision@{depth}": P @ depth, f"map@{depth}": AP @ depth, "ndcg@10": nDCG @ 10, "mrr": RR}
+    named = {"precision@5": P @ 5, "map@5": AP @ 5, "ndcg@10": nDCG @ 10, "mrr": RR}
     return _measured(named | {f"recall@{k}": R @ k for k in cutoffs}, qrels, run)
 
 
@@ -60,19 +58,14 @@ def table_measures(qrels: Qrels, run: Mapping[str, Sequence[Hit]]) -> dict[str, 
     return _measured(named | {f"success@{k}": Success @ k for k in (1, 5, 10)}, qrels, run)
 
 
-def query_scores(
-    qrels: Qrels, run: Mapping[str, Sequence[Hit]], measures: Sequence[str] = ("map", "mrr", "hit@1")
-) -> dict[str, dict[str, float]]:
-    """`measures` of each query, whose means are those of `table_measures` and `answer_measures`."""
+def query_scores(qrels: Qrels, run: Mapping[str, Sequence[Hit]]) -> dict[str, dict[str, float]]:
+    """`map`, `mrr` and `hit@1` of each query, whose means are those of `table_measures` and `answer_measures`."""
     from ir_measures import AP, RR, Success, iter_calc
 
-    named = {
-        name: measure for name, measure in {"map": AP, "mrr": RR, "hit@1": Success @ 1}.items() if name in measures
-    }
+    names = {AP: "map", RR: "mrr", Success @ 1: "hit@1"}
     judged, ranked = _judged(qrels, run)
-    scores = {name: dict.fromkeys(judged, 0.0) for name in named}  # of a query that found nothing, too
-    names = {measure: name for name, measure in named.items()}
-    for metric in iter_calc(list(named.values()), judged, ranked):
+    scores = {name: dict.fromkeys(judged, 0.0) for name in names.values()}  # of a query that found nothing, too
+    for metric in iter_calc(list(names), judged, ranked):
         scores[names[metric.measure]][metric.query_id] = float(metric.value)
     return scores
 
@@ -130,16 +123,14 @@ def _needed_depth(claim: Claim, ids: Sequence[str]) -> float:
     return min(max(rank.get(unit, float("inf")) for unit in members) for members in claim.evidence_sets if members)
 
 
-def mean_f1(claims: Iterable[Claim], run: Mapping[str, Sequence[Hit]], depth: int = DEPTH) -> float:
-    """Mean over claims with evidence of the harmonic mean of P@depth and complete-set recall (0 or 1)."""
+def mean_f1(claims: Iterable[Claim], run: Mapping[str, Sequence[Hit]]) -> float:
+    """Mean over claims with evidence of the harmonic mean of P@5 and complete-set recall (0 or 1)."""
     values = []
     for claim in claims:
-        if not claim.gold_ids:
-            continue
-        kept = ordered_ids(run.get(claim.id, ()))[:depth]
-        precision = len(set(kept) & set(claim.gold_ids)) / depth
-        recall = _needed_depth(claim, kept) <= depth
-        values.append(_harmonic(precision, recall))
+        if claim.gold_ids:
+            kept = ordered_ids(run.get(claim.id, ()))[:DEPTH]
+            precision = len(set(kept) & set(claim.gold_ids)) / DEPTH
+            values.append(_harmonic(precision, _needed_depth(claim, kept) <= DEPTH))
     return sum(values) / len(values) if values else 0.0
 
 
@@ -148,20 +139,20 @@ def _harmonic(precision: float, recall: float) -> float:
 
 
 def sentence_selection(
-    claims: Mapping[str, Claim], run: Mapping[str, Sequence[Hit]], cutoffs: Sequence[int] = CUTOFFS, depth: int = DEPTH
+    claims: Mapping[str, Claim], run: Mapping[str, Sequence[Hit]], cutoffs: Sequence[int] = CUTOFFS
 ) -> dict[str, float]:
-    """LisT5's Table 2 at `depth` and the recall curve: `precision@5`, `recall@5`, `f1@5`, `map@5`, `f1_of_means@5`,
+    """LisT5's Table 2 and the recall curve: `precision@5`, `recall@5`, `f1@5`, `map@5`, `f1_of_means@5`,
     `mrr`, `ndcg@10`, `recall@k`, `unit_recall@k`, and the number of `claims` counted."""
-    cutoffs = sorted({*cutoffs, depth})
-    trec = trec_measures(qrels_of(claims.values()), run, cutoffs, depth)
+    cutoffs = sorted({*cutoffs, DEPTH})
+    trec = trec_measures(qrels_of(claims.values()), run, cutoffs)
     recall = complete_recall(claims.values(), run, cutoffs)
-    precision = trec[f"precision@{depth}"]
+    precision = trec["precision@5"]
     return {
-        f"precision@{depth}": precision,
-        f"recall@{depth}": recall[depth],
-        f"f1@{depth}": mean_f1(claims.values(), run, depth),
-        f"map@{depth}": trec[f"map@{depth}"],
-        f"f1_of_means@{depth}": _harmonic(precision, recall[depth]),
+        "precision@5": precision,
+        "recall@5": recall[DEPTH],
+        "f1@5": mean_f1(claims.values(), run),
+        "map@5": trec["map@5"],
+        "f1_of_means@5": _harmonic(precision, recall[DEPTH]),
         "mrr": trec["mrr"],
         "ndcg@10": trec["ndcg@10"],
         **{f"recall@{k}": value for k, value in recall.items()},

@@ -126,8 +126,7 @@ def score_tables(gold_file: Path, predictions_file: Path, run_file: Path | None 
 
 
 def score_answers(gold: Path, predictions_file: Path, split: str | None = None) -> dict:
-    """Scores ranked answers to the questions of a file or of a folder's split; the texts of cells come from a folder's
-    tables."""
+    """Scores ranked answers to the questions of a file or of a folder's split, whose tables have the texts of cells."""
     from lisax.metrics.answers import evaluate, is_cell
 
     questions = {question.id: question for question in read_question_split(gold, split)}

@@ -84,18 +84,6 @@ def accuracy(claims: Iterable[Claim], verdicts: Mapping[str, Prediction]) -> dic
     return {"accuracy": sum(right) / len(right) if right else None, "claims": len(right)}
 
 
-def accuracy_by_gold_rank(
-    claims: Claims, verdicts: Mapping[str, Prediction], ranked: Mapping[str, Sequence[str]]
-) -> dict[str, dict]:
-    """`accuracy` for each group of gold ranks, over claims with a gold table; `ranked` maps claim ids to tables, best
-    first."""
-    groups: dict[str, list[Claim]] = {name: [] for name in (*RANK_GROUPS, MISSING)}
-    for claim in claims.values():
-        if claim.gold_ids:
-            groups[gold_rank(claim, ranked.get(claim.id, ()))].append(claim)
-    return {name: accuracy(members, verdicts) for name, members in groups.items()}
-
-
 def evaluate(
     claims: Claims,
     verdicts: Mapping[str, Prediction],
@@ -111,11 +99,15 @@ def evaluate(
     ranked = {i: verdict.evidence for i, verdict in verdicts.items()}
     if run is not None:
         ranked = {i: ranking.ordered_ids(run.get(i, ())) for i in claims}
+    groups: dict[str, list[Claim]] = {name: [] for name in (*RANK_GROUPS, MISSING)}
+    for i, claim in claims.items():
+        if claim.gold_ids:
+            groups[gold_rank(claim, ranked[i])].append(claim)
     matrix = fever.confusion(claims, verdicts)
     figures = accuracy(claims.values(), verdicts) | {
         "majority": max(Counter(claim.label for claim in claims.values()).values()) / len(claims),
         "by_kind": {kind: accuracy(members, verdicts) for kind, members in _kinds(claims.values()).items()},
-        "by_gold_rank": accuracy_by_gold_rank(claims, verdicts, ranked),
+        "by_gold_rank": {name: accuracy(members, verdicts) for name, members in groups.items()},
         "by_label": fever.by_label(matrix),
         "confusion": {str(gold): dict(zip(map(str, fever.LABELS), row)) for gold, row in zip(fever.LABELS, matrix)},
     }
@@ -148,8 +140,7 @@ def is_decided(label: Label | None, gold_is_read: bool) -> bool:
 def ternary_sufficiency(irrelevant: np.ndarray, present: np.ndarray) -> np.ndarray:
     """From p(irrelevant) of each table, float [claims, k]: the maximum of 1 - p, float [claims].
 
-    `present` bool [claims, k] marks the existing tables; a claim without any has 0.
-    """
+    `present` bool [claims, k] marks the existing tables; a claim without any has 0."""
     return np.where(present, 1.0 - np.asarray(irrelevant, np.float64), 0.0).max(axis=1, initial=0.0)
 
 
@@ -158,8 +149,7 @@ def joint_entropy(tables: np.ndarray, present: np.ndarray) -> np.ndarray:
 
     Sufficiency is its negative. `present` bool [claims, k] marks the existing tables. With fewer than two tables the
     entropy of p(s) means nothing (a single table has all of it, whatever it contains): such a claim gets the maximum,
-    log k.
-    """
+    log k."""
     shares = np.asarray(tables, np.float64)
     totals, compared = shares.sum(axis=1, keepdims=True), present.sum(axis=1, keepdims=True) > 1
     shares = np.where(compared, shares / np.where(totals > 0, totals, 1.0), 1.0 / shares.shape[1])
@@ -196,8 +186,7 @@ def choose_threshold(scores: Sequence[float], positives: Sequence[bool], measure
     """The score that, as a threshold, has the greatest F1 of the positives (`f1`) or `accuracy`.
 
     Ties: the highest, with the fewest positives. Where calling nothing positive is best, the next number above all
-    scores. For "no table here decides this" as the positive class, pass negated sufficiencies.
-    """
+    scores. For "no table here decides this" as the positive class, pass negated sufficiencies."""
     thresholds, right, called = _at_thresholds(scores, positives)
     thresholds = np.append(np.nextafter(thresholds[0], np.inf), thresholds)
     right, called = np.append(0, right), np.append(0, called)
@@ -212,8 +201,7 @@ def choose_threshold(scores: Sequence[float], positives: Sequence[bool], measure
 
 
 def at_threshold(scores: Sequence[float], positives: Sequence[bool], threshold: float) -> dict[str, float | None]:
-    """`precision`, `recall`, `f1` and `accuracy` when scores at or above `threshold` count as positive; None if a
-    figure divides by zero."""
+    """`precision`, `recall`, `f1` and `accuracy` if scores from `threshold` on are positive; None for 0 of 0."""
     called, positives = np.asarray(scores, np.float64) >= threshold, np.asarray(positives, bool)
     right, claimed, there = int((called & positives).sum()), int(called.sum()), int(positives.sum())
     return {
@@ -225,8 +213,7 @@ def at_threshold(scores: Sequence[float], positives: Sequence[bool], threshold: 
 
 
 def most_frequent(positives: Sequence[bool]) -> dict[str, float]:
-    """The baseline of the most frequent class: its `accuracy`, and the `precision` of calling everything positive, at
-    any recall."""
+    """The baseline of the most frequent class: its `accuracy`, and the `precision` of calling all positive."""
     share = sum(positives) / len(positives)
     return {"accuracy": max(share, 1 - share), "precision": share}
 

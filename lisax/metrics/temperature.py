@@ -32,8 +32,7 @@ class Calibration:
     biases: tuple[float, ...] = ()
 
     def apply(self, shares: np.ndarray) -> np.ndarray:
-        """Calibrated probabilities, float64, of probabilities [..., labels]; without biases the most probable label
-        stays the same. NaN stays NaN."""
+        """Calibrated probabilities, float64, of probabilities [..., labels]. NaN stays; only biases change labels."""
         return _powers(np.log(np.maximum(shares, LEAST_SHARE, dtype=float)), 1 / self.temperature, self.biases)
 
     def undo(self, shares: np.ndarray) -> np.ndarray:

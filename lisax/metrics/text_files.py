@@ -14,8 +14,7 @@ from lisax.formats.triples import Triples, raw_text
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GoldText:
-    """`texts` are references; `triples` is the unit they verbalize, if known; `answers` are answers that it may
-    contain."""
+    """`texts` are references; `triples`: the unit they verbalize, if known; `answers` that it may contain."""
 
     texts: tuple[str, ...] = ()
     triples: Triples | None = None

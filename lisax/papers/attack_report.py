@@ -41,19 +41,18 @@ def attack_figures(run: PagePipeline, variants: Sequence[str]) -> dict | None:
             },
         }
     systems: dict[str, Mapping[str, Prediction]] = {variant: found[ATTACKED] for variant, found in verdicts.items()}
-    return {"by_kind": by_kind, "potency": potency(_labelled(run.claims[ATTACKED]), systems)}
+    return {"by_kind": by_kind, "potency": potency(run.labelled_claims(ATTACKED), systems)}
 
 
 def verdict_scores(
     run: PagePipeline, claims: Mapping[str, Claim], variants: Sequence[str], best: str | None
 ) -> dict[str, tuple[str | None, dict[str, Scores]]]:
     """The scores of the variants' verdicts for `reporting.differences`: the FEVER score and the label accuracy of each
-    of the reported `claims`, and the FEVER score of each attacked claim. `best` is the variant that the others are
-    compared with."""
+    reported claim, and the FEVER score of each attacked one. `best`: the variant that the others are compared with."""
     scores = {variant: claim_scores(claims, run.verdicts(variant, REPORT)) for variant in variants}
     of_attacked = {}
     if run.recipe.attacks:
-        attacked = _labelled(run.claims[ATTACKED])
+        attacked = run.labelled_claims(ATTACKED)
         of_attacked = {variant: claim_scores(attacked, run.verdicts(variant, ATTACKED)) for variant in variants}
     return {
         "fever_score": (best, {variant: of["fever_score"] for variant, of in scores.items()}),
@@ -64,9 +63,9 @@ def verdict_scores(
 
 def groups(run: PagePipeline) -> dict[str, dict[str, Claim]]:
     """Labelled claims by id: "clean", those of each kind of attack, and "all attacks"."""
-    attacked = _labelled(run.claims[ATTACKED])
+    attacked = run.labelled_claims(ATTACKED)
     by_kind = {str(kind): {i: claim for i, claim in attacked.items() if claim.kind == kind} for kind in AttackKind}
-    return {CLEAN: _labelled(run.claims[REPORT])} | {kind: of for kind, of in by_kind.items() if of} | {ALL: attacked}
+    return {CLEAN: run.labelled_claims(REPORT)} | {kind: of for kind, of in by_kind.items() if of} | {ALL: attacked}
 
 
 def attack_tables(figures: Mapping | None, names: Mapping[str, str]) -> list[ResultTable]:
@@ -87,7 +86,3 @@ def attack_tables(figures: Mapping | None, names: Mapping[str, str]) -> list[Res
             ("Evidence recall", "evidence_recall"),
         )
     ]
-
-
-def _labelled(claims: Mapping[str, Claim]) -> dict[str, Claim]:
-    return {i: claim for i, claim in claims.items() if claim.label is not None}

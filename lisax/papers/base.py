@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-import os
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,37 +19,153 @@ from lisax.formats import presets
 from lisax.formats.presets import Preset
 from lisax.formats.vocabulary import REQUIRED_WORDS, SentencePieceVocabulary, Vocabulary, train_vocabulary
 from lisax.formats.vocabulary_file import open_vocabulary
-from lisax.papers.recipe import WARM_UP, BaseRecipe, GinOfModel, WarmUpRecipe, file_and_bindings
+from lisax.papers.recipe import WARM_UP, GinOfModel, PaperRecipe, file_and_bindings
 from lisax.papers.settings import fact, kept
 from lisax.papers.staged import Staged
 from lisax.papers.stages import Stage
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.progress import say
 from lisax.records import Claim
+from lisax.retrieval.runs import read_run
 from lisax.sampling import splits
-from lisax.sampling.examples import told
+from lisax.sampling.examples import ranked_ids, told
 from lisax.weights.interop.kinds import TOKENIZER_NAME
 
 TRAIN, VALIDATION, REPORT = "train", "dev", "test"
 
 
-class Pipeline(Staged):
+class Training(Staged):
+    """A run that trains the models of its recipe by their gin files, on examples in the folder `out`."""
+
+    vocabulary_stage = "vocabulary"
+
+    def __init__(self, data: Dataset, out: Path, recipe: Any, *, until: str | None = None):
+        super().__init__(data, out, recipe, until=until)
+        named = sorted(filter(is_of_warm_up, recipe.initial.values()))
+        if named and not getattr(recipe, "warm_up", None):
+            raise LisaxError(f"the recipe starts models from {', '.join(named)} and has no warm_up")
+
+    # --- Hooks ------------------------------------------------------------------------------
+
+    @abstractmethod
+    def texts(self) -> Iterator[str]:
+        """The texts that a vocabulary is trained on."""
+
+    @fact
+    def required_words(self) -> Sequence[str]:
+        """Words that must each be one piece of a trained vocabulary."""
+        return REQUIRED_WORDS
+
+    def seed_of(self, model: str) -> int:
+        return self.recipe.seed
+
+    @abstractmethod
+    def task_of(self, model: str) -> str:
+        """The task that a model is trained on."""
+
+    @abstractmethod
+    def lengths_of(self, model: str) -> Mapping[str, int] | None:
+        """TASK_FEATURE_LENGTHS of a model; None for those of its gin file."""
+
+    def bindings_of(self, model: str) -> Mapping[str, Any] | None:
+        """Further bindings of the recipe that override a model's gin file."""
+        return None
+
+    def bundled_files(self) -> Mapping[str, bytes]:
+        """Files, by name, that every bundle of a model has besides its own."""
+        return {}
+
+    # --- Files ------------------------------------------------------------------------------
+
+    @property
+    def vocabulary_file(self) -> Path:
+        return self.out / "spiece.model"
+
+    def examples_file(self, name: str, role: str) -> Path:
+        return self.out / "examples" / f"{name}.{role}.jsonl"
+
+    def examples_folder(self, model: str) -> Path:
+        """The data folder of a model; its training examples are in `examples`."""
+        return self.out
+
+    def model_dir(self, model: str) -> Path:
+        return self.out / "models" / model
+
+    # --- Stages -----------------------------------------------------------------------------
+
+    @functools.cached_property
+    def vocabulary(self) -> Vocabulary:
+        return open_vocabulary(self.vocabulary_file)
+
+    def write_vocabulary(self) -> None:
+        """Copies the given vocabulary, or trains one of the recipe's size on `texts`."""
+        if given := self.recipe.vocabulary:
+            SentencePieceVocabulary(given)
+            self.copy_vocabulary(given)
+        else:
+            train_vocabulary(self.texts(), self.vocabulary_file, self.recipe.vocabulary_size, self.required_words)
+
+    def copy_vocabulary(self, given: str | Path) -> None:
+        with atomic_write(self.vocabulary_file, "wb") as file:
+            file.write(Path(given).read_bytes())
+
+    def training(self, model: str, *, after: Sequence[str]) -> Stage:
+        """The stage that trains one model by its gin file, starting from the model that the recipe names.
+
+        `after`: the stages that write its examples."""
+        initial = self.recipe.initial.get(model)
+        after = [*after, self.vocabulary_stage]
+        if initial in self.recipe.train:
+            after.append(self.made_by(initial))
+        elif initial and is_of_warm_up(initial):
+            after.append(WARM_UP)
+        return Stage(f"train.{model}", after, [self.model_dir(model)], functools.partial(self._train, model))
+
+    def start_of(self, model: str) -> str | Path | None:
+        """The checkpoint that a model's training starts from; None: from nothing."""
+        initial = self.recipe.initial.get(model)
+        if initial is None or is_of_warm_up(initial):
+            return initial and self.warm_up_model(initial)
+        return self.model_dir(initial) if initial in self.recipe.train else initial
+
+    def warm_up_model(self, name: str) -> Path:
+        """MODEL_DIR of `warm_up/MODEL`."""
+        return self.out / WARM_UP / "models" / name.removeprefix(f"{WARM_UP}/")
+
+    def made_by(self, model: str) -> str:
+        """The stage after which a model of the run is ready to be used."""
+        return f"train.{model}"
+
+    def _train(self, model: str) -> None:
+        train_by_gin(
+            self.recipe.train[model],
+            self.model_dir(model),
+            self.task_of(model),
+            seed=self.seed_of(model),
+            lengths=self.lengths_of(model),
+            initial=self.start_of(model),
+            data=self.examples_folder(model),
+            vocabulary=self.vocabulary,
+            preset=self.recipe.preset,
+            files=self.bundled_files(),
+            bindings=self.bindings_of(model),
+        )
+
+
+class Pipeline(Training):
     """A run of a paper in the folder `out`.
 
     Claims have roles: `train` for training, `dev` for choosing checkpoints, `test` for reporting. Data with all three
     splits is used as it is. Without a labelled test split, dev is reported, and a share of train, held out by a hash of
-    the claim's id, takes the place of dev.
-    """
+    the claim's id, takes the place of dev."""
 
     indexed: Sequence[str]  # the stages after which the corpus and the claims are readable
-    recipe_class: type[WarmUpRecipe]
+    recipe_class: type[PaperRecipe]
     asked = "claims"
     world_settings: Mapping[str, Any] = {}  # arguments of `world.write` for generated worlds, besides size and seed
 
-    def __init__(self, data: Dataset, out: str | os.PathLike, recipe: WarmUpRecipe, *, until: str | None = None):
+    def __init__(self, data: Dataset, out: Path, recipe: PaperRecipe, *, until: str | None = None):
         super().__init__(data, out, recipe, until=until)
-        if not recipe.warm_up and (named := sorted(filter(is_of_warm_up, recipe.initial.values()))):
-            raise LisaxError(f"the recipe starts models from {', '.join(named)} and has no warm_up")
         self.check_data()
         self.check_until()
 
@@ -77,34 +192,10 @@ class Pipeline(Staged):
     def read_claims(self, split: str) -> Iterable[Claim]:
         return self.data.claims(split)
 
-    @abstractmethod
-    def texts(self) -> Iterator[str]:
-        """The texts that a vocabulary is trained on."""
-
-    @fact
-    def required_words(self) -> Sequence[str]:
-        """Words that must each be one piece of a trained vocabulary."""
-        return REQUIRED_WORDS
-
     @property
     def warm_up_pipeline(self) -> type[Pipeline]:
         """The pipeline that the recipe `warm_up` belongs to."""
         return type(self)
-
-    def seed_of(self, model: str) -> int:
-        return self.recipe.seed
-
-    @abstractmethod
-    def task_of(self, model: str) -> str:
-        """The task that a model is trained on."""
-
-    @abstractmethod
-    def lengths_of(self, model: str) -> Mapping[str, int] | None:
-        """TASK_FEATURE_LENGTHS of a model; None for those of its gin file."""
-
-    def bindings_of(self, model: str) -> Mapping[str, Any] | None:
-        """Further bindings of the recipe that override a model's gin file."""
-        return None
 
     # --- Files ------------------------------------------------------------------------------
 
@@ -114,17 +205,11 @@ class Pipeline(Staged):
 
     @property
     def vocabulary_file(self) -> Path:
-        return self.out / "spiece.model"
+        """Models on a pretrained encoder have its vocabulary."""
+        return super().vocabulary_file if self.recipe.backbone is None else self.out / TOKENIZER_NAME
 
-    def examples_file(self, name: str, role: str) -> Path:
-        return self.out / "examples" / f"{name}.{role}.jsonl"
-
-    def examples_folder(self, model: str) -> Path:
-        """The data folder of a model; its training examples are in `examples`."""
-        return self.out
-
-    def model_dir(self, model: str) -> Path:
-        return self.out / "models" / model
+    def run_file(self, name: str, role: str) -> Path:
+        return self.out / "runs" / f"{name}.{role}.trec"
 
     def predictions_file(self, variant: str) -> Path:
         return self.out / "predictions" / f"{variant}.jsonl"
@@ -177,9 +262,17 @@ class Pipeline(Staged):
             raise LisaxError(f"{self.data.folder}: there are no labelled {self.asked} for '{role}'")
         return claims
 
-    @functools.cached_property
-    def vocabulary(self) -> Vocabulary:
-        return open_vocabulary(self.vocabulary_file)
+    def labelled_claims(self, role: str) -> dict[str, Claim]:
+        return {i: claim for i, claim in self.claims_of(role).items() if claim.label is not None}
+
+    def ranked(self, name: str, role: str) -> dict[str, list[str]]:
+        """The units of a run file by claim, best first."""
+        return ranked_ids(read_run(self.run_file(name, role)))
+
+    @property
+    def target_length(self) -> int:
+        """The length of targets in training: a pair scorer's is the class."""
+        return self.recipe.target_tokens if self.recipe.backbone is None else 1
 
     # --- Stages -----------------------------------------------------------------------------
 
@@ -190,49 +283,36 @@ class Pipeline(Staged):
     def stages_before_training(self) -> list[Stage]:
         """The vocabulary and, where the recipe has a warm-up, a generated world and a run on it."""
         warms_up = self.recipe.warms_up
-        vocabulary = Stage(
-            name="vocabulary",
-            after=[*self.indexed, *(["world"] if warms_up else [])],
-            outputs=[self.vocabulary_file],
-            work=self._write_vocabulary,
-        )
+        after = [*self.indexed, *(["world"] if warms_up else [])]
+        vocabulary = Stage(self.vocabulary_stage, after, [self.vocabulary_file], self.write_vocabulary)
         if not warms_up:
             return [vocabulary]
         pipeline = self.warm_up_pipeline
-        world_ = Stage(
-            name="world",
-            outputs=[self.world_folder / "world.json"],
-            work=lambda: world.write(self.world_folder, **self.warm_up_world),
-        )
-        warm_up = Stage(
-            name=WARM_UP,
-            after=["world", "vocabulary"],
-            outputs=[self.warm_up_model(model) for model in self._warm_up_recipe(pipeline).train],
-            work=functools.partial(self._warm_up, pipeline),
-        )
+        folder = self.world_folder
+        world_ = Stage("world", [], [folder / "world.json"], lambda: world.write(folder, **self.warm_up_world))
+        models = [self.warm_up_model(model) for model in self._warm_up_recipe(pipeline).train]
+        warm_up = Stage(WARM_UP, ["world", "vocabulary"], models, functools.partial(self._warm_up, pipeline))
         return [world_, vocabulary, warm_up]
 
-    def _write_vocabulary(self) -> None:
-        """Copies the given vocabulary, or trains one on the corpus, the claims and the words of the formats."""
-        words = () if self.recipe.vocabulary else self.required_words
-        make_vocabulary(self.recipe, self.vocabulary_file, self.texts(), words)
+    def write_vocabulary(self) -> None:
+        """The pretrained encoder's vocabulary, if there is one."""
+        if self.recipe.backbone is None:
+            super().write_vocabulary()
+        else:
+            self.copy_vocabulary(SentenceEncoder.open(self.recipe.backbone).vocabulary.path)
 
     @fact
     def warm_up_world(self) -> dict[str, Any]:
         """The settings of the generated world, as `world.write` takes them."""
-        return {
-            "pages": self.recipe.warm_up_pages,
-            "seed": self.recipe.seed,
-            **self.warm_up_pipeline.world_settings,
-        }
+        settings = self.warm_up_pipeline.world_settings
+        return {"pages": self.recipe.warm_up_pages, "seed": self.recipe.seed, **settings}
 
     @fact
     def warm_up_settings(self) -> dict[str, Any]:
-        """All settings of the warm-up, including those its recipe does not name; the vocabulary comes from its own
-        stage."""
+        """All settings of the warm-up, those its recipe does not name too; the vocabulary has a stage of its own."""
         return dataclasses.asdict(self._warm_up_recipe(self.warm_up_pipeline)) | {"vocabulary": None}
 
-    def _warm_up_recipe(self, pipeline: type[Pipeline]) -> WarmUpRecipe:
+    def _warm_up_recipe(self, pipeline: type[Pipeline]) -> PaperRecipe:
         recipe = pipeline.recipe_class.read([self.recipe.warm_up])
         return dataclasses.replace(recipe, vocabulary=str(self.vocabulary_file), seed=self.recipe.seed)
 
@@ -244,94 +324,16 @@ class Pipeline(Staged):
         run.workers = self.workers
         run.train_models()
 
-    def warm_up_model(self, name: str) -> Path:
-        """MODEL_DIR of `warm_up/MODEL`."""
-        return self.out / WARM_UP / "models" / name.removeprefix(f"{WARM_UP}/")
-
     def stage_of_examples(
         self, name: str, files: Iterable[str], work: Callable[[], None], *, after: Sequence[str]
     ) -> Stage:
         """The stage `examples.NAME`, which writes example files for training and validation."""
         outputs = [self.examples_file(file, role) for file in files for role in (TRAIN, VALIDATION)]
-        return Stage(name=f"examples.{name}", after=after, outputs=outputs, work=work)
-
-    def training(self, model: str, *, after: Sequence[str]) -> Stage:
-        """The stage that trains one model by its gin file, starting from the model that the recipe names.
-
-        `after`: the stages that write its examples."""
-        initial = self.recipe.initial.get(model)
-        after = [*after, "vocabulary"]
-        if initial in self.recipe.train:
-            after.append(self.made_by(initial))
-        elif initial and is_of_warm_up(initial):
-            after.append(WARM_UP)
-        return Stage(
-            name=f"train.{model}",
-            after=after,
-            outputs=[self.model_dir(model)],
-            work=functools.partial(self._train, model),
-        )
-
-    def start_of(self, model: str) -> str | Path | None:
-        """The checkpoint that a model's training starts from; None: from nothing."""
-        initial = self.recipe.initial.get(model)
-        if initial is None or is_of_warm_up(initial):
-            return initial and self.warm_up_model(initial)
-        return self.model_dir(initial) if initial in self.recipe.train else initial
-
-    def made_by(self, model: str) -> str:
-        """The stage after which a model of the run is ready to be used."""
-        return f"train.{model}"
-
-    def _train(self, model: str) -> None:
-        train_by_gin(
-            self.recipe.train[model],
-            self.model_dir(model),
-            self.task_of(model),
-            seed=self.seed_of(model),
-            lengths=self.lengths_of(model),
-            initial=self.start_of(model),
-            data=self.examples_folder(model),
-            vocabulary=self.vocabulary,
-            preset=self.preset.name,
-            bindings=self.bindings_of(model),
-        )
-
-
-class EncoderPipeline(Pipeline):
-    """A pipeline whose recipe may name a pretrained encoder (`BackboneRecipe`): models on it have its vocabulary."""
-
-    @property
-    def vocabulary_file(self) -> Path:
-        return super().vocabulary_file if self.recipe.backbone is None else self.out / TOKENIZER_NAME
-
-    @property
-    def target_length(self) -> int:
-        """The length of targets in training: a pair scorer's is the class."""
-        return self.recipe.target_tokens if self.recipe.backbone is None else 1
-
-    def _write_vocabulary(self) -> None:
-        if self.recipe.backbone is None:
-            return super()._write_vocabulary()
-        tokenizer = SentenceEncoder.open(self.recipe.backbone).vocabulary.path
-        with atomic_write(self.vocabulary_file, "wb") as file:
-            file.write(Path(tokenizer).read_bytes())
+        return Stage(f"examples.{name}", after, outputs, work)
 
 
 def is_of_warm_up(initial: str) -> bool:
     return initial.startswith(f"{WARM_UP}/")
-
-
-def make_vocabulary(
-    recipe: BaseRecipe, file: Path, texts: Iterator[str], required_words: Sequence[str] = REQUIRED_WORDS
-) -> None:
-    """Copies the vocabulary that a recipe names, or trains one of the recipe's size on `texts`."""
-    if recipe.vocabulary:
-        SentencePieceVocabulary(recipe.vocabulary)
-        with atomic_write(file, "wb") as written:
-            written.write(Path(recipe.vocabulary).read_bytes())
-    else:
-        train_vocabulary(texts, file, recipe.vocabulary_size, required_words)
 
 
 def train_by_gin(
@@ -345,8 +347,8 @@ def train_by_gin(
     data: Path,
     vocabulary: Vocabulary,
     preset: str,
-    files: Mapping[str, bytes] | None = None,
-    bindings: Mapping[str, Any] | None = None,
+    files: Mapping[str, bytes],
+    bindings: Mapping[str, Any] | None,
 ) -> None:
     """Trains a model into `folder` on one of our tasks, whose examples are in `data`; logs how the training ended.
 
@@ -372,7 +374,7 @@ def train_by_gin(
         "lisax_format.preset": preset,
         "lisax_locations.vocabulary": Path(vocabulary.path).resolve(),
     }
-    result = run_gin([gin_file], [*bindings_of(values), *bindings_of(locations)], files=files or {})
+    result = run_gin([gin_file], [*bindings_of(values), *bindings_of(locations)], files=files)
     say(f"  {folder.name}: step {result.step}, " + ", ".join(f"{k} {v:.4f}" for k, v in result.metrics.items()))
 
 

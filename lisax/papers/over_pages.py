@@ -34,7 +34,7 @@ from lisax.retrieval.documents import DocumentIndex
 from lisax.retrieval.entities import Spotter, default_spotter
 from lisax.sampling import examples as sampling
 from lisax.sampling.files import hashed_share
-from lisax.weights.checkpoints import write_fitted
+from lisax.weights.checkpoints import FITTED, write_fitted
 from lisax.weights.model_folder import ModelFolder
 
 ATTACK, ATTACKED = "attack", "attacked"  # the stage, and the role of the attacked versions of the reported claims
@@ -63,7 +63,7 @@ def _open_verifying(
 
 
 class PagePipeline(Pipeline):
-    """A run whose recipe is an `AttackRecipe` with BM25's `k1` and `b`."""
+    """A run whose recipe is a `PagesRecipe`."""
 
     @property
     def indexed(self) -> list[str]:
@@ -130,17 +130,12 @@ class PagePipeline(Pipeline):
 
     def stages_of_corpus(self) -> list[Stage]:
         """BM25, titles and pages of the corpus, and the attacked claims if the recipe asks for them."""
-        index = Stage(name="index", outputs=[self.index_folder], work=self._build_index)
+        index = Stage("index", [], [self.index_folder], self._build_index)
         roles = self.recipe.attacked_roles
         if not roles:
             return [index]
-        attack = Stage(
-            name=ATTACK,
-            after=["index"],
-            outputs=[*map(self.attacks_file, roles), self.out / "attacks" / SUMMARY],
-            work=self._attack,
-        )
-        return [index, attack]
+        outputs = [*map(self.attacks_file, roles), self.out / "attacks" / SUMMARY]
+        return [index, Stage(ATTACK, ["index"], outputs, self._attack)]
 
     def _build_index(self) -> None:
         (k1, b), cluster = self.bm25_parameters, self.recipe.cluster
@@ -183,8 +178,7 @@ class PagePipeline(Pipeline):
         )
 
     def tell_gaps(self) -> None:
-        """Logs how many cited units the corpus lacks, as FEVER's does; claims that cite them cannot be scored
-        as found."""
+        """Logs how many claims cite units that the corpus lacks, as FEVER's does: they are never scored as found."""
         for role, claims in self.claims.items():
             cited = [
                 claim
@@ -216,6 +210,15 @@ class PagePipeline(Pipeline):
 
     # --- Verdicts ---------------------------------------------------------------------------
 
+    def calibration(self, model: str, held: str, work: Callable[[], None]) -> Stage:
+        """Fits a model's temperature on held-out claims, whose sentences the stage `held` finds."""
+        return Stage(f"calibrate.{model}", [self.made_by(model), held], [self.model_dir(model) / FITTED], work)
+
+    def prediction(self, variant: str, after: Sequence[str], work: Callable[[], None]) -> Stage:
+        """The verdicts of a variant on the reported claims and their attacked versions."""
+        outputs = [self.predictions_of(variant, role) for role in self.reported_roles]
+        return Stage(f"predict.{variant}", after, outputs, work)
+
     def verified(
         self,
         opens: functools.partial[Verifier],
@@ -245,9 +248,7 @@ class PagePipeline(Pipeline):
         opens = functools.partial(open_uncalibrated, self.model_dir(model), reading)
         verifier = opens()
         verdicts = self.verified(opens if self.workers else lambda: verifier, held.values(), run)
-        fitted = calibrating.fit(
-            verifier, held, {made.claim_id: made for made in (one.prediction() for one in verdicts)}
-        )
+        fitted = calibrating.fit(verifier, held, {i: one.prediction() for i, one in zip(held, verdicts, strict=True)})
         say(f"  {model}: temperature {fitted.temperature:.3f}, fitted on {fitted.claims:,} claims")
         write_fitted(self.model_dir(model), {"calibration": dataclasses.asdict(fitted)} | reading)
 
@@ -271,14 +272,13 @@ class PagePipeline(Pipeline):
     def verdicts(self, variant: str, role: str) -> dict[str, Prediction]:
         """Predictions for the labelled claims, by id."""
         found = {verdict.claim_id: verdict for verdict in fever.read_predictions(self.predictions_of(variant, role))}
-        return {i: found[i] for i, claim in self.claims_of(role).items() if claim.label is not None}
+        return {i: found[i] for i in self.labelled_claims(role)}
 
 
 def _of_every_kind(
     attacks: list[tuple[str, Attack]], wanted: int | None, of_a_kind: int | None = None
 ) -> list[tuple[str, Attack]]:
-    """At most `of_a_kind` attacks of each kind and `wanted` in all, equally many of each kind as far as there are;
-    selected by their ids."""
+    """At most `of_a_kind` attacks of each kind and `wanted` in all, of each kind equally many if there are, by id."""
     by_kind: dict[AttackKind, list[tuple[str, Attack]]] = {}
     for id, attack in sorted(attacks, key=lambda pair: hashed_share(pair[0])):
         by_kind.setdefault(attack.kind, []).append((id, attack))

@@ -65,8 +65,7 @@ class BaseRecipe:
 
     `train` maps a model to its gin file, or to a pair of that and further bindings; models that it does not name are
     neither trained nor reported. `initial` maps a model to its starting point: another model of the run,
-    `warm_up/MODEL`, or a checkpoint's path.
-    """
+    `warm_up/MODEL`, or a checkpoint's path."""
 
     train: dict[str, GinOfModel] = dataclasses.field(default_factory=dict, metadata=GIN_FILE)
     initial: dict[str, str] = dataclasses.field(default_factory=dict)
@@ -142,8 +141,7 @@ class BaseRecipe:
         return recipe
 
     def check_gin_files(self) -> None:
-        """Raises an error if a gin file of the recipe is missing; otherwise this would show only after hours of other
-        stages."""
+        """Raises an error if a gin file of the recipe is missing, which would else show after hours of other stages."""
         for field in dataclasses.fields(self):
             if field.metadata.get(CONTENT) is _gin_content:
                 for name, model in _named(field.name, getattr(self, field.name)):
@@ -155,23 +153,14 @@ class BaseRecipe:
 
 
 @dataclasses.dataclass(frozen=True)
-class WarmUpRecipe(BaseRecipe):
-    """Adds a run on a generated world, whose models this run's can start from."""
+class PaperRecipe(BaseRecipe):
+    """Adds a run on a generated world, whose models this run's can start from; or a pretrained encoder (a name that
+    `lisax models list` shows, hf:OWNER/NAME@REVISION, a folder) on which every model is built, in the place of T5.
+    Models that answer in words as T5 are pair scorers then."""
 
     # The recipe of the warm-up, a gin file; it gets this run's vocabulary and seed.
     warm_up: str | None = dataclasses.field(default=None, metadata=GIN_FILE)
     warm_up_pages: int = 12_000  # pages of the generated world
-
-    @property
-    def warms_up(self) -> bool:
-        return bool(self.warm_up)
-
-
-@dataclasses.dataclass(frozen=True)
-class BackboneRecipe(WarmUpRecipe):
-    """Adds a pretrained encoder (a name that `lisax models list` shows, hf:OWNER/NAME@REVISION, a folder) on which
-    every model is built, in the place of T5. Models that answer in words as T5 are pair scorers then."""
-
     backbone: str | None = None
 
     def __post_init__(self):
@@ -181,13 +170,45 @@ class BackboneRecipe(WarmUpRecipe):
                 f"{type(self).__name__}.backbone brings its own vocabulary and needs no warm-up: leave both out"
             )
 
+    @property
+    def warms_up(self) -> bool:
+        return bool(self.warm_up)
+
 
 @dataclasses.dataclass(frozen=True)
-class ClaimsRecipe(WarmUpRecipe):
+class ClaimsRecipe(PaperRecipe):
     """Adds limits on the claims that are trained on and reported."""
 
     validation_claims: int | None = None  # claims for choosing checkpoints; None: all
     report_claims: int | None = None  # claims of the reported split that are used; None: all
+
+
+@dataclasses.dataclass(frozen=True)
+class PagesRecipe(ClaimsRecipe):
+    """Adds BM25 over pages, and attacks by rule: all kinds of `lisax attack make` but lexical substitution."""
+
+    train_claims: int | None = None  # training claims used; None: all
+    k1: float = 0.6
+    b: float = 0.5
+    # The address of an index of a cluster (http://HOST:9200/NAME, of OpenSearch opensearch+http://…) that the pages
+    # are put in, as `lisax index cluster --replace` does, and are read from; None: an index in the run's folder.
+    cluster: str | None = None
+    attacks: bool = False  # also verify attacked claims of the reported split
+    attacked_claims: int | None = None  # limit on the attacked claims verified per kind; None: all
+    # Share of attacked claims in the training data; 0 trains only on clean claims.
+    attacked_share: float = 0.0
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not 0 <= self.attacked_share < 1:
+            raise LisaxError(f"attacked_share must be at least 0 and below 1, found {self.attacked_share}")
+        if self.attacked_claims is not None and self.attacked_claims < 1:
+            raise LisaxError(f"attacked_claims must be at least 1, or None for all, found {self.attacked_claims}")
+
+    @property
+    def attacked_roles(self) -> tuple[str, ...]:
+        """Roles of the claims that are attacked."""
+        return (*(["train"] if self.attacked_share else []), *(["test"] if self.attacks else []))
 
 
 def _named(field: str, value: Any) -> Iterable[tuple[str, GinOfModel]]:

@@ -1,5 +1,4 @@
-"""Shared by the reports of all pipelines: facts about the run, its training curves, and the files written at
-the end."""
+"""Shared by all reports: facts about the run, baselines, training curves, and the files written at the end."""
 
 from __future__ import annotations
 
@@ -13,9 +12,10 @@ from typing import Any
 
 from lisax.files.writing import write_json
 from lisax.metrics import calibration
-from lisax.metrics.fever import confusion
+from lisax.metrics.claim_words import claim_words_verdicts
+from lisax.metrics.fever import confusion, evaluate, majority_verdicts
 from lisax.metrics.significance import Scores, paired_bootstrap
-from lisax.papers.base import Pipeline
+from lisax.papers.base import TRAIN, Pipeline
 from lisax.records import Claim, Prediction
 from lisax.report.render import write_report
 from lisax.report.report import Report, ResultTable
@@ -61,6 +61,15 @@ def facts(run: Pipeline) -> dict[str, Any]:
         "seed": run.recipe.seed,
         "versions": versions(),
         "seconds": {stage: round(seconds, 1) for stage, seconds in run.runner.seconds.items()},
+    }
+
+
+def baselines(run: Pipeline, claims: Mapping[str, Claim]) -> dict[str, dict]:
+    """Figures of two labellers that read no evidence: one takes the most frequent label, one the words of a claim."""
+    train = run.labelled_claims(TRAIN).values()
+    return {
+        "majority": evaluate(claims, majority_verdicts(train, claims)),
+        "claim_words": evaluate(claims, claim_words_verdicts(train, claims)),
     }
 
 

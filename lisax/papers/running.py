@@ -9,23 +9,22 @@ import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from lisax.corpora import Dataset, open_folder
+from lisax.corpora import open_folder
 from lisax.devices.workers import Workers, one_connection
 from lisax.errors import DataError, LisaxError
 from lisax.files.places import is_remote
 from lisax.files.run_lock import alone_in
 from lisax.files.writing import atomic_write
 from lisax.papers.mirror import Mirror
-from lisax.papers.plan import plan_text
 from lisax.papers.stages import Stopped
 from lisax.progress import say
 from lisax.training.gin_files import searching
 
 if TYPE_CHECKING:
     from lisax.papers.base import Pipeline
+    from lisax.papers.staged import Staged
 
 # Paper -> module and class of its pipeline, and the folder of its recipes.
 PAPERS = {
@@ -75,8 +74,7 @@ def run_paper(
     """Runs the stages of a paper and prints its tables.
 
     `recipe`: the recipe of the paper's folder to use if the settings name none (default: `scratch`; for a generated
-    world `world`). `folds`: number of folds for cross-validation (CLTR only). `first` is called with the run before its
-    stages run."""
+    world `world`). `folds`: of cross-validation (CLTR only). `first` is called with the run before its stages."""
     module, class_name, folder = PAPERS[name]
     recipe = recipe or ("world" if isinstance(data, WorldSettings) else "scratch")
     gin_files = list(settings.gin_files) or [f"{folder}/{recipe}.gin"]
@@ -99,9 +97,39 @@ def run_paper(
                 with _at_work(out, name), one_connection(settings.workers):
                     print(cross_validate(open_folder(folder), out, read, folds, settings.workers))
                 return
+            if mirror is not None:
+                mirror.push()  # the generated world: the run compares its data's modification times
+            run = pipeline(open_folder(folder, skip_bad=skip_bad), out, read, until=settings.until)
+            if mirror is not None:
+                run.runner.known_as, run.runner.after_each = str(mirror.place), mirror.push
             report = importlib.import_module(f"{module}.report")
-            dataset = open_folder(folder, skip_bad=skip_bad)
-            _run(name, pipeline, report, read, dataset, out, settings, mirror, first)
+            _finish(name, run, settings, report.finish, getattr(report, "finish_early", None), first)
+
+
+def _finish(
+    name: str,
+    run: Staged,
+    settings: RunSettings,
+    finish: Callable[[Any], str],
+    finish_early: Callable[[Any], str] | None = None,
+    first: Callable[[Any], None] | None = None,
+) -> None:
+    """Runs the stages, or prints their plan. `finish` writes the report and returns the tables for a terminal;
+    `finish_early` does so for the results so far when the run stops before its end."""
+    run.workers = settings.workers
+    if settings.dry_run:
+        print(run.plan_text())
+        return
+    with _at_work(run.out, name), one_connection(settings.workers):
+        try:
+            if first is not None:
+                first(run)
+            run.run()
+        except Stopped as stage:
+            say(f"stopped after {stage}, as asked")
+            finish = finish_early
+        if finish is not None and (told := finish(run)):
+            print(told)
 
 
 def _check_paper(out: Path, name: str) -> None:
@@ -121,42 +149,6 @@ def _at_work(out: Path, name: str) -> Iterator[None]:
         yield
 
 
-def _run(
-    name: str,
-    pipeline: type[Pipeline],
-    report: ModuleType,
-    recipe: Any,
-    dataset: Dataset,
-    out: Path,
-    settings: RunSettings,
-    mirror: Mirror | None,
-    first: Callable[[Any], None] | None,
-) -> None:
-    """Runs a pipeline's stages. The module `report` has `finish`, which writes the report and returns the tables for a
-    terminal, and may have `finish_early`, which does so for the results so far when the run stops before its end."""
-    if mirror is not None:
-        mirror.push()  # the generated world: the run compares its data's modification times
-    run = pipeline(dataset, out, recipe, until=settings.until)
-    run.workers = settings.workers
-    if mirror is not None:
-        run.runner.known_as, run.runner.after_each = str(mirror.place), mirror.push
-    if settings.dry_run:
-        print(plan_text(run))
-        return
-    with _at_work(out, name), one_connection(settings.workers):
-        try:
-            if first is not None:
-                first(run)
-            run.run()
-        except Stopped as stage:
-            say(f"stopped after {stage}, as asked")
-            finish_early = getattr(report, "finish_early", None)
-            if finish_early is not None and (told := finish_early(run)):
-                print(told)
-            return
-        print(report.finish(run))
-
-
 @contextlib.contextmanager
 def _work_folder(out: Path) -> Iterator[tuple[Path, Mirror | None]]:
     """The folder that a run works in; for a run in a bucket, its copy on this machine (`mirror.Mirror`)."""
@@ -173,8 +165,7 @@ def _work_folder(out: Path) -> Iterator[tuple[Path, Mirror | None]]:
 
 @contextlib.contextmanager
 def _data_folder(pipeline: type[Pipeline], data: Path | WorldSettings, out: Path, dry_run: bool) -> Iterator[Path]:
-    """The folder of a run's data. For a generated world, a dry run uses the existing one, or a small temporary one: the
-    stages are the same."""
+    """The folder of a run's data. A dry run takes a world that is there, or a small one, with the same stages."""
     if not isinstance(data, WorldSettings):
         yield data
         return
@@ -228,17 +219,7 @@ def train_verbalizer(
         run = VerbalizerTraining(
             texts, lambda: units(tables, graphs), target_print, out, recipe, other=other, until=settings.until
         )
-        run.workers = settings.workers
-        if settings.dry_run:
-            print(plan_text(run))
-            return
-        with _at_work(out, "verbalizer"), one_connection(settings.workers):
-            try:
-                figures = run.run()
-            except Stopped as stage:
-                say(f"stopped after {stage}, as asked")
-                return
-    print(json.dumps(figures["models"], indent=2))
+        _finish("verbalizer", run, settings, lambda run: json.dumps(run.figures["models"], indent=2))
 
 
 def transfer_binding(models: Mapping[str, Path | None]) -> str:

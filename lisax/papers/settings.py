@@ -120,8 +120,7 @@ class kept(_Property):
 
 
 class fact(_Property):
-    """A property of a run that counts as a setting itself, like the files of its data: its value is noted, not the
-    settings it is derived from."""
+    """A property of a run that counts as a setting itself, like the files of its data: its own value is noted."""
 
     def __get__(self, run: Staged | None, owner: type | None = None) -> Any:
         if run is None:

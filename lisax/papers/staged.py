@@ -1,5 +1,4 @@
-"""A run as a graph of stages that is declared once; their order, digests, `--until` and the printed plan derive from
-it."""
+"""A run as a graph of stages, declared once, from which order, digests, `--until` and the printed plan derive."""
 
 from __future__ import annotations
 
@@ -8,7 +7,7 @@ import dataclasses
 import functools
 import inspect
 import itertools
-import os
+import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,15 +20,30 @@ from lisax.files.resumable import content_print
 from lisax.papers.settings import View, fact, value_of
 from lisax.papers.stages import Stage, StageRunner
 
+WIDTH = 100  # of a printed plan
+LONGEST = 40  # longest value shown, in characters
+
 
 @dataclasses.dataclass(frozen=True)
 class Planned:
-    """A stage with its state (`done`, `to do`, `begun`, or `again: …` with the changes) and the settings it has
-    read."""
+    """A stage with its state (`done`, `to do`, `begun`, or `again: …` with the changes) and the settings read."""
 
     stage: Stage
     state: str
     settings: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        lines = [f"{self.stage.name}: {self.state}"]
+        for verb, names in (("after", self.stage.after), ("reads", itertools.starmap(_shown, self.settings.items()))):
+            indents = {"initial_indent": f"    {verb} ", "subsequent_indent": " " * 10}
+            lines += textwrap.wrap(", ".join(names), WIDTH, break_on_hyphens=False, **indents)
+        return "\n".join(lines)
+
+
+def _shown(name: str, value: Any) -> str:
+    """A setting with its value, or only its name where the value is a file's content."""
+    short = value is None or (isinstance(value, (bool, int, float, str, list)) and len(repr(value)) <= LONGEST)
+    return f"{name} = {value!r}" if short else name
 
 
 class Staged(ABC):
@@ -38,7 +52,7 @@ class Staged(ABC):
 
     workers: Workers | None = None
 
-    def __init__(self, data: Dataset, out: str | os.PathLike, recipe: Any, *, until: str | None = None):
+    def __init__(self, data: Dataset, out: Path, recipe: Any, *, until: str | None = None):
         self._data, self.out, self._recipe = data, Path(out), recipe
         self._seen: Callable[[str], Any] | None = None
         self._view = View(recipe, self.see)
@@ -74,7 +88,7 @@ class Staged(ABC):
 
     # --- Running ----------------------------------------------------------------------------
 
-    def run(self) -> Any:
+    def run(self) -> None:
         """Runs all stages in order. Raises `Stopped` after the one named by `until`."""
         for stage in self.graph.values():
             self._run(stage)
@@ -94,6 +108,12 @@ class Staged(ABC):
             if stage.name == self.runner.until:
                 break
         return planned
+
+    def plan_text(self) -> str:
+        """A paragraph per stage, in running order, up to the one named by `--until`."""
+        planned = self.plan()
+        left = sum(one.state != "done" for one in planned)
+        return "\n".join([*map(str, planned), f"{len(planned)} stages, {left} of them to do, in {self.out}"])
 
     def _run(self, stage: Stage) -> None:
         def work() -> None:

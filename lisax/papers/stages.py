@@ -19,7 +19,7 @@ from lisax.progress import say
 from lisax.retrieval.folder import META, read_components
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True)
 class Stage:
     """One step of a run: `work` writes the files or folders `outputs`.
 
@@ -27,7 +27,7 @@ class Stage:
     setting that its work has read."""
 
     name: str
-    after: Sequence[str] = ()
+    after: Sequence[str]
     outputs: Sequence[Path]
     work: Callable[[], None]
 
@@ -41,8 +41,7 @@ class StageRunner:
 
     A stage is skipped if its note agrees with its inputs and its outputs are as they were written. If the inputs
     differ, the settings have changed; the stage is rerun, as is every stage that depends on it. If an output is
-    damaged, the stage resumes from the intact files.
-    """
+    damaged, the stage resumes from the intact files."""
 
     def __init__(self, out: str | os.PathLike, until: str | None = None, value: Callable[[str], Any] = {}.get):
         self.out, self.until, self._value = Path(out), until, value
@@ -55,8 +54,7 @@ class StageRunner:
     def run(self, stage: Stage) -> None:
         """Runs the stage's work unless it is done.
 
-        Raises `Stopped` once the stage named by `until` is done, and `KeyError` if a stage that it depends on has not
-        run."""
+        Raises `Stopped` once the stage named by `until` is done, and `KeyError` if a stage before it has not run."""
         name, outputs, after = stage.name, stage.outputs, self._after(stage)
         note, workings = self._note(name), self._workings(name)
         known = _read(note)
@@ -168,8 +166,7 @@ class StageRunner:
         return self.out / "stages" / f"{name}.begun"
 
     def _described(self, outputs: Sequence[Path]) -> dict[str, list]:
-        """[bytes, modification time, SHA-256] of every file of the outputs, by its path relative to the run's
-        folder."""
+        """[bytes, modification time, SHA-256] of every file of the outputs, by its path within the run's folder."""
         return {
             os.path.relpath(file, self.out): [*_size_and_time(file), _sha256(file)]
             for path in outputs
@@ -244,8 +241,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _unit(file: Path, outputs: Sequence[Path]) -> Path:
-    """The paths to remove with a damaged file: for a model its checkpoint, since training resumes from the one before;
-    otherwise the whole folder."""
+    """What is removed with a damaged file: its checkpoint, since training resumes from the one before, or folder."""
     folder = next((path for path in outputs if path in file.parents), file)
     return folder / file.relative_to(folder).parts[0] if any(folder.glob("checkpoint_*")) else folder
 

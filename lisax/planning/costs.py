@@ -29,8 +29,7 @@ _CALLS = re.compile(r" calls=%?([\w.-]++)")
 
 @dataclasses.dataclass(frozen=True)
 class Costs:
-    """The costs of one step on one device. A figure that the compiler does not give is None, with its reason in
-    `missing`."""
+    """The costs of one step on one device. A figure that the compiler does not give is None; `missing` says why."""
 
     flops: float | None = None
     bytes: float | None = None  # that operations read and write, in memory and on the chip
@@ -66,25 +65,23 @@ def costs_of(compiled: Any) -> Costs:
         "bound_seconds": analysis.get("optimal_seconds"),
         "cycles": None,
     }
-    missing = {}
+    missing: dict[str, str] = {}
     try:
         text = compiled.as_text()
     except jax.errors.JaxRuntimeError:
         # A libtpu that is newer than jaxlib writes programs that jaxlib does not read.
-        text, missing["cycles"] = (
-            "",
-            "the installed jaxlib cannot read this libtpu's programs; the one of jax[tpu] can be",
-        )
-        found["bound_seconds"], missing["bound_seconds"] = None, missing["cycles"]
-    schedule = _Schedule.read(text)
-    if schedule.cycles:
-        found["cycles"] = float(schedule.cycles)
+        why = "the installed jaxlib cannot read this libtpu's programs; the one of jax[tpu] can be"
+        text, found["bound_seconds"] = "", None
+        missing |= {"cycles": why, "bound_seconds": why}
+    cycles, collectives, loops, unknown_calls = _read_schedule(text)
+    if cycles:
+        found["cycles"] = float(cycles)
     elif text:
         missing["cycles"] = "only the TPU compiler estimates them"
-    if schedule.unknown_calls and found["bound_seconds"] is not None:
+    if unknown_calls and found["bound_seconds"] is not None:
         found["bound_seconds"] = None
-        missing["bound_seconds"] = f"the compiler gives none for {schedule.unknown_calls:,} operations"
-    return _positive(Costs(**found, collectives=schedule.collectives, missing=missing, loops=schedule.loops))
+        missing["bound_seconds"] = f"the compiler gives none for {unknown_calls:,} operations"
+    return _positive(Costs(**found, collectives=collectives, missing=missing, loops=loops))
 
 
 def combined(terms: Iterable[tuple[float, Costs]]) -> Costs:
@@ -117,42 +114,34 @@ def _positive(costs: Costs) -> Costs:
     return dataclasses.replace(costs, **changes, collectives=kept, missing=missing)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Schedule:
-    """Facts from the text of a program."""
-
-    cycles: int
-    collectives: Mapping[str, tuple[float, float]]
-    loops: int
-    unknown_calls: int  # outside fused operations: in these they count for nothing
-
-    @classmethod
-    def read(cls, text: str) -> _Schedule:
-        cycles = loops = 0
-        computation, calls, fused = "", [], set()
-        sent: dict[tuple[str, str], float] = {}
-        for number, line in enumerate(text.splitlines()):
-            if not line.startswith(" "):
-                computation = line.removeprefix("ENTRY ").partition(" ")[0].lstrip("%")
-                continue
-            operation = line.partition(" = ")[2].partition(", metadata=")[0]
-            cycles += sum(map(int, _CYCLES.findall(line)))
-            # Other loops are the compiler's (a CPU's for a scatter) or JAX's, of five turns, for random numbers.
-            loops += " while(" in operation and 'while"' in line and "jit(_" not in line
-            if " custom-call(" in operation:
-                calls.append(computation)
-            if " fusion(" in operation and (found := _CALLS.search(operation)):
-                fused.add(found[1])
-            if found := _COLLECTIVE.search(operation):
-                # On later chips a collective is in two operations: one starts it, one ends it.
-                channel = _CHANNEL.search(operation)
-                key = found[1], channel[1] if channel else f"line {number}"
-                sent[key] = _bytes(operation[: found.start()], halved=bool(found[2]) and found[1] != "all-reduce")
-        collectives: dict[str, tuple[float, float]] = {}
-        for (kind, _), size in sent.items():
-            count, total = collectives.get(kind, (0, 0))
-            collectives[kind] = count + 1, total + size
-        return cls(cycles, collectives, loops, sum(name not in fused for name in calls))
+def _read_schedule(text: str) -> tuple[int, dict[str, tuple[float, float]], int, int]:
+    """(cycles, collectives, loops, unknown calls) of the text of a program. Unknown calls are those outside fused
+    operations: in these they count for nothing."""
+    cycles = loops = 0
+    computation, calls, fused = "", [], set()
+    sent: dict[tuple[str, str], float] = {}
+    for number, line in enumerate(text.splitlines()):
+        if not line.startswith(" "):
+            computation = line.removeprefix("ENTRY ").partition(" ")[0].lstrip("%")
+            continue
+        operation = line.partition(" = ")[2].partition(", metadata=")[0]
+        cycles += sum(map(int, _CYCLES.findall(line)))
+        # Other loops are the compiler's (a CPU's for a scatter) or JAX's, of five turns, for random numbers.
+        loops += " while(" in operation and 'while"' in line and "jit(_" not in line
+        if " custom-call(" in operation:
+            calls.append(computation)
+        if " fusion(" in operation and (found := _CALLS.search(operation)):
+            fused.add(found[1])
+        if found := _COLLECTIVE.search(operation):
+            # On later chips a collective is in two operations: one starts it, one ends it.
+            channel = _CHANNEL.search(operation)
+            key = found[1], channel[1] if channel else f"line {number}"
+            sent[key] = _bytes(operation[: found.start()], halved=bool(found[2]) and found[1] != "all-reduce")
+    collectives: dict[str, tuple[float, float]] = {}
+    for (kind, _), size in sent.items():
+        count, total = collectives.get(kind, (0, 0))
+        collectives[kind] = count + 1, total + size
+    return cycles, collectives, loops, sum(name not in fused for name in calls)
 
 
 def _bytes(types: str, halved: bool) -> float:

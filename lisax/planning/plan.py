@@ -30,8 +30,7 @@ from lisax.weights.train_state import TrainState
 
 @dataclasses.dataclass(frozen=True)
 class Modelled:
-    """One step of one device, made from programs of few layers. The whole program needs more bytes if it has a loop
-    over layers."""
+    """One step of one device, made from programs of few layers. A whole one with a loop over layers needs more."""
 
     costs: Costs
     memory: float  # bytes; infinite where even few layers do not fit
@@ -119,16 +118,16 @@ def plan(config: TrainConfig, program: str, devices: list[Any], known: Modelled 
     if program != "train":
         config = dataclasses.replace(config, model=config.model.for_inference())
     microbatches = config.trainer.num_microbatches or 1
-    partitioner.check_batch_size(_batch_size(config), microbatches if program == "train" else 1)
+    partitioner.check_batch_size(config.train_data.batch_size, microbatches if program == "train" else 1)
     state, kept = _state_shapes(config, program)
     found = Plan(
         program,
         devices[0].device_kind,
         len(devices),
-        parameter_count(_parameters(state)) + parameter_count(kept),
+        parameter_count(state.parameters if program == "train" else state) + parameter_count(kept),
         sum(bytes_on_device(tree, partitioner.state(tree)) for tree in (state, kept)),
         False,
-        examples=_batch_size(config),
+        examples=config.train_data.batch_size,
     )
     started = time.perf_counter()
     try:
@@ -145,11 +144,8 @@ def plan(config: TrainConfig, program: str, devices: list[Any], known: Modelled 
         temporaries=memory.temp_size_in_bytes,
         peak=getattr(memory, "peak_memory_in_bytes", None) or None,
     )
-    if (
-        config.model.backbone.scan_layers
-        or config.model.backbone.attention_chunk
-        or (program == "train" and microbatches > 1)
-    ):
+    backbone = config.model.backbone
+    if backbone.scan_layers or backbone.attention_chunk or (program == "train" and microbatches > 1):
         at_once = dataclasses.replace(config, model=config.model.replaced(attention_chunk=None))
         costs = (known or modelled(at_once, program, partitioner)).costs
     else:
@@ -162,7 +158,7 @@ def plan(config: TrainConfig, program: str, devices: list[Any], known: Modelled 
 
 def _compiled(config: TrainConfig, program: str, partitioner: Partitioner) -> Any:
     placed, kept = (_placed(tree, partitioner) for tree in _state_shapes(config, program))
-    lengths, rows = config.train_data.task_feature_lengths, _batch_size(config)
+    lengths, rows = config.train_data.task_feature_lengths, config.train_data.batch_size
 
     def tokens(length: int) -> jax.ShapeDtypeStruct:
         return jax.ShapeDtypeStruct((rows, length), jnp.int32, sharding=partitioner.batch)
@@ -259,16 +255,14 @@ def _with_loops(costs: Costs, counted: int) -> Costs:
 
 
 def least_memory(config: TrainConfig, partitioner: Partitioner) -> int:
-    """Bytes of a device that training needs whatever its batch: the state and, of microbatches, the sums of
-    gradients."""
+    """Bytes of a device that training needs for any batch: the state, and the microbatches' sums of gradients."""
     state, kept = _state_shapes(config, "train")
     sums = state.parameters if (config.trainer.num_microbatches or 1) > 1 else {}
     return sum(bytes_on_device(tree, partitioner.state(tree)) for tree in (state, kept, sums))
 
 
 def _state_shapes(config: TrainConfig, program: str) -> tuple[Any, Any]:
-    """(the state of a training, or the parameters of another program; the kept parameters of an adapter, else
-    nothing)."""
+    """(the state of a training, or another program's parameters; the kept parameters of an adapter, if any)."""
     parameters, kept = parameter_shapes(config.model), {}
     if program != "train":
         return parameters, kept
@@ -276,14 +270,6 @@ def _state_shapes(config: TrainConfig, program: str) -> tuple[Any, Any]:
         kept, parameters = jax.eval_shape(config.adapter.split, parameters)
     slots = jax.eval_shape(config.optimizer.init, parameters)
     return TrainState(jax.ShapeDtypeStruct((), jnp.int32), parameters, slots), kept
-
-
-def _parameters(state: Any) -> Any:
-    return state.parameters if isinstance(state, TrainState) else state
-
-
-def _batch_size(config: TrainConfig) -> int:
-    return config.train_data.batch_size
 
 
 def _refusal(error: Exception) -> str:

@@ -111,8 +111,7 @@ def lines(
 ) -> Chart | None:
     """A chart of named curves of (x, y); None if no point is left. `x_values` sets the ticks of the x axis.
 
-    `log_x` needs positive x. `y_range` is widened to contain the data; the default is the data's range.
-    """
+    `log_x` needs positive x. `y_range` is widened to contain the data; the default is the data's range."""
     clean = {
         name: thin(sorted((float(x), float(y)) for x, y in points if math.isfinite(x) and math.isfinite(y)))
         for name, points in curves.items()
@@ -269,8 +268,7 @@ class Stage:
 def stage(name: str, rows: Sequence[Mapping[str, Any]]) -> Stage | None:
     """Charts of a `train_log.jsonl`: loss, and every dev metric between 0 and 1.
 
-    The task's name is omitted from metrics that are unique without it. None if nothing was logged.
-    """
+    The task's name is omitted from metrics that are unique without it. None if nothing was logged."""
     losses: dict[str, list[tuple[float, float]]] = {"training": [], "dev": []}
     figures: dict[str, list[tuple[float, float]]] = {}
     for row in rows:
@@ -282,7 +280,11 @@ def stage(name: str, rows: Sequence[Mapping[str, Any]]) -> Stage | None:
                 losses["dev" if dev else "training"].append((row["step"], value))
             elif dev:
                 figures.setdefault(key, []).append((row["step"], value))
-    figures = _short_names({key: points for key, points in figures.items() if all(0 <= y <= 1 for _, y in points)})
+    figures = {key: points for key, points in figures.items() if all(0 <= y <= 1 for _, y in points)}
+    short = {key: key.rsplit("/", 1)[-1] for key in figures}
+    if len(set(short.values())) < len(short):
+        short = dict(zip(figures, figures))
+    figures = {short[key].replace("_", " "): points for key, points in figures.items()}
     loss = lines(losses, "step", "loss", f"Loss by step in {name}.", y_range=(0, 0))
     shown = lines(
         figures, "step", "dev figures, %", f"Figures on dev claims by step in {name}.", y_range=(1, 1), as_percent=True
@@ -290,12 +292,6 @@ def stage(name: str, rows: Sequence[Mapping[str, Any]]) -> Stage | None:
     if loss is None and shown is None:
         return None
     return Stage(name, loss, shown, _summary(losses["training"], figures))
-
-
-def _short_names(figures: dict[str, list]) -> dict[str, list]:
-    short = {key: key.rsplit("/", 1)[-1] for key in figures}
-    unique = len(set(short.values())) == len(short)
-    return {(short[key] if unique else key).replace("_", " "): points for key, points in figures.items()}
 
 
 def _summary(losses: list[tuple[float, float]], figures: dict[str, list[tuple[float, float]]]) -> str:

@@ -66,8 +66,7 @@ def heatmap(scores: HeatmapScores, name: str = "table", tops: Tops | None = None
     """The heatmap as escaped HTML without its style (see `style`).
 
     `name` is the prefix of its element ids: the cell in row i and column j is `{name}-r{i}c{j}`. It may have letters,
-    digits and hyphens only. Larger tables than `MOST_ROWS` and `MOST_COLUMNS` are shown in part, with a note.
-    """
+    digits and hyphens only. Larger tables than `MOST_ROWS` and `MOST_COLUMNS` are shown in part, with a note."""
     if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
         raise LisaxError(f"a heatmap's name is made of a-z, 0-9 and hyphens, found {name!r:.80}")
     table = scores.table

@@ -21,8 +21,7 @@ from lisax.files.writing import atomic_write
 from lisax.metrics.calibration import expected_error
 from lisax.records import LABELS, Label
 from lisax.report import charts
-from lisax.report.columns import known, result_tables
-from lisax.report.report import WHY_MARKED, ClaimView, Report
+from lisax.report.report import WHY_MARKED, ClaimView, Report, known
 
 TEMPLATES = Path(__file__).parent / "templates"
 MAX_CLAIMS = 3000  # larger files are slow on phones
@@ -54,7 +53,7 @@ def render(report: Report) -> str:
     return made.get_template("report.html").render(
         report=report,
         labels=LABELS,
-        result_tables=result_tables(report),
+        result_tables=report.filled_tables,
         why_marked=WHY_MARKED,
         style=markupsafe.Markup((TEMPLATES / "style.css").read_text(encoding="utf-8")),
         script=markupsafe.Markup(script),

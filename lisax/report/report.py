@@ -7,7 +7,10 @@ not appear on the page.
 from __future__ import annotations
 
 import dataclasses
+import functools
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Self
 
 from lisax.records import Label
@@ -84,6 +87,39 @@ class ResultTable:
         )
         return cls(name, tuple(headings), (*rows, *published), *notes)
 
+    def without_empty_columns(self) -> Self:
+        rows = [(*row.values, *[None] * (len(self.columns) - len(row.values))) for row in self.rows]
+        kept = [i for i in range(len(self.columns)) if any(known(values[i]) for values in rows)]
+        return dataclasses.replace(
+            self,
+            columns=tuple(self.columns[i] for i in kept),
+            rows=tuple(
+                dataclasses.replace(row, values=tuple(values[i] for i in kept)) for row, values in zip(self.rows, rows)
+            ),
+        )
+
+
+@functools.cache
+def _published() -> dict[str, tuple[ResultRow, ...]]:
+    """The papers' own rows, shown next to ours for orientation."""
+    tables: dict[str, tuple[ResultRow, ...]] = {}
+    for line in Path(__file__).with_name("published.tsv").read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            table, row, *figures = line.split("\t")
+            values = tuple(float(figure) if figure else None for figure in figures)
+            tables[table] = (*tables.get(table, ()), ResultRow(row, values, published=True))
+    return tables
+
+
+def published(table: str) -> tuple[ResultRow, ...]:
+    """The papers' rows of a table, which may end before its last columns. Raises `KeyError` for an unknown table."""
+    return _published()[table]
+
+
+def known(value: Any) -> bool:
+    """Whether a figure is available: neither None nor NaN."""
+    return value is not None and math.isfinite(value)
+
 
 def figure(figures: Any, *path: str) -> float | None:
     """The figure under the keys of `path`, each within the one before; None if one is missing."""
@@ -108,8 +144,7 @@ class ClaimView:
     """A claim as shown. `probabilities` follow `records.LABELS`, NaN or empty if there are none.
 
     `evidence` is ranked, best first; `missing` are gold sentences that were not selected; `outcome` is
-    `metrics.fever.outcome`; `kind` is the claim's family, if its source names one. `grids` are tables, best first.
-    """
+    `metrics.fever.outcome`; `kind` is the claim's family, if its source names one. `grids` are tables, best first."""
 
     id: str
     text: str
@@ -132,8 +167,7 @@ class Report:
     "high", "count", "confidence", "accuracy"}, as `metrics.calibration` returns them; `overridden`: how many verdicts
     it leaves out because dates decided them. `risk_coverage`: the points of `metrics.calibration.risk_coverage`.
     `recall_curves`: name -> {k: recall@k}. `line_charts`: title -> `charts.Chart`. `tiles`: the figures at the top by
-    name, those of `tiles_of`. `facts`: names -> values (seed, versions, {"stage": seconds}).
-    """
+    name, those of `tiles_of`. `facts`: names -> values (seed, versions, {"stage": seconds})."""
 
     title: str
     subtitle: str = ""
@@ -151,3 +185,8 @@ class Report:
     tiles: Mapping[str, float | None] = dataclasses.field(default_factory=dict)
     tiles_of: str = ""
     facts: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def filled_tables(self) -> list[ResultTable]:
+        """The tables that have rows, without columns that are empty; the same for the page and the terminal."""
+        return [table.without_empty_columns() for table in self.result_tables if table.rows]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from lisax.report.columns import known, result_tables
-from lisax.report.report import WHY_MARKED, Report, ResultTable
+from lisax.report.report import WHY_MARKED, Report, ResultTable, known
 
 
 def text_tables(report: Report) -> str:
     """All tables, in percent; published rows follow a separating line."""
-    tables = result_tables(report)
+    tables = report.filled_tables
     marked = [f"* {WHY_MARKED}"] if any(row.best for table in tables for row in table.rows) else []
     return "\n\n".join([*map(text_table, tables), *marked])
 

@@ -133,8 +133,7 @@ def draw(count: int, seed: int = 0) -> Iterator[Example]:
     """At least `count` examples and at most five more, the capabilities in turn, deterministic for a seed.
 
     The examples of a frame follow each other: a claim with evidence that supports it, refutes it and leaves it open,
-    and its counterclaim with the same evidence.
-    """
+    and its counterclaim with the same evidence."""
     known = frames()
     names, drawn, number = tuple(known), 0, 0
     while drawn < count:
@@ -203,8 +202,7 @@ def _sentence(text: str) -> str:
 
 
 class _Draft:
-    """The fillings and choices of one frame: a slot has one filling, and choices of equally many texts are decided
-    alike."""
+    """A frame's fillings and choices: a slot has one filling, choices of equally many texts are decided alike."""
 
     def __init__(self, rng: random.Random, parts: set[str] | None = None):
         self.rng = rng

@@ -29,6 +29,27 @@ T = TypeVar("T")
 Lookup = Callable[[str], "Passage | None"]
 
 
+@dataclasses.dataclass(frozen=True)
+class Draws:
+    """How examples are drawn. The defaults are LisT5's; those of the fields that say so are not in the paper (ours)."""
+
+    seed: int = 0
+    ranking_window: negatives.Window = negatives.RANKING
+    labelling_window: negatives.Window = negatives.LABELLING
+    # Finds the entities of a claim in a ranker's training, as in inference; None: they are the titles of its pages.
+    spot: Callable[[str], Sequence[str]] | None = None
+    # Sentences of the window that every claim adds as NOT ENOUGH INFO to the pointwise examples, since most selected
+    # sentences are such, whatever the claim's label. A claim of that label then has no other examples (ours).
+    weak: int = 0
+    sizes: Sequence[int] | None = None  # the `set_sizes` of all claims, needed where only a part of them is given
+    lists: int | None = None  # infused lists of each claim, see `infused`
+    length: int = LIST_LENGTH  # of lists
+    # Examples of `sampling.contrasts` and `sampling.written` that a labeller also learns from, see
+    # `files.with_curriculum`.
+    contrasts: int = 0
+    written: int = 0
+
+
 def lookup_in(documents: Iterable[Document]) -> Lookup:
     """A lookup over documents held in memory."""
     passages = {
@@ -45,19 +66,13 @@ def ranked_ids(run: Mapping[str, Sequence[Hit]]) -> dict[str, list[str]]:
     return {query: [hit.id for hit in hits] for query, hits in run.items()}
 
 
-def first_found(units: Iterable[str], find: Callable[[str], T | None], length: int | None) -> list[T]:
+def first_found(units: Iterable[str], find: Callable[[str], T | None], length: int | None = LIST_LENGTH) -> list[T]:
     """The results of `find` for the first `length` units (None: all) that are not None, without duplicates.
 
     Models read rankings this way in training and in use: five sentences are the first five that have text in the
-    corpus, however many units without text precede them.
-    """
+    corpus, however many units without text precede them."""
     found = (one for unit in dict.fromkeys(units) if (one := find(unit)) is not None)
     return list(itertools.islice(found, length))
-
-
-def first_passages(units: Iterable[str], lookup: Lookup, length: int = LIST_LENGTH) -> list[Passage]:
-    """The first `length` units that have text in the corpus, without duplicates."""
-    return first_found(units, lookup, length)
 
 
 def told(counts: Mapping[str, int]) -> Iterator[str]:
@@ -73,26 +88,23 @@ def ranking(
     claims: Iterable[Claim],
     candidates: Ranked,
     lookup: Lookup,
-    *,
-    seed: int = 0,
-    window: negatives.Window = negatives.RANKING,
-    spot: Callable[[str], Sequence[str]] | None = None,
+    draws: Draws = Draws(),
     skipped: Counter | None = None,
 ) -> Iterator[Example]:
     """Each gold sentence as relevant, and equally many irrelevant ones from the window of ranks.
 
     NOT ENOUGH INFO claims give no examples. `entities` are the titles of the pages with the gold evidence, in order of
-    first appearance (LisT5's training), or with `spot` the entities it finds in the claim, as in inference.
-    """
+    first appearance (LisT5's training), or those that `draws.spot` finds."""
     skipped = Counter() if skipped is None else skipped
     for claim in claims:
         if not _has_evidence(claim):
             continue
         positives = _found(claim.gold_ids, lookup, skipped)
-        entities = tuple(dict.fromkeys(passage.title for passage in positives) if spot is None else spot(claim.text))
+        titles = dict.fromkeys(passage.title for passage in positives)
+        entities = tuple(titles if draws.spot is None else draws.spot(claim.text))
         readable = [unit for unit in candidates.get(claim.id, ()) if lookup(unit) is not None]
-        rng = negatives.generator(seed, claim.id, "ranking")
-        drawn = negatives.sample(readable, claim.gold_ids, window, len(positives), rng, skipped)
+        rng = negatives.generator(draws.seed, claim.id, "ranking")
+        drawn = negatives.sample(readable, claim.gold_ids, draws.ranking_window, len(positives), rng, skipped)
         for label, passages in ((True, positives), (False, map(lookup, drawn))):
             for passage in passages:
                 yield Example(claim.id, claim.text, (passage,), entities, label)
@@ -102,34 +114,25 @@ def pointwise(
     claims: Sequence[Claim],
     reranked: Ranked,
     lookup: Lookup,
-    *,
-    seed: int = 0,
-    window: negatives.Window = negatives.LABELLING,
-    weak: int = 0,
-    sizes: Sequence[int] | None = None,
+    draws: Draws = Draws(),
     skipped: Counter | None = None,
 ) -> Iterator[Example]:
-    """One example per gold sentence; for NOINFO claims one per negative, see `_no_info_evidence`.
-
-    `sizes`: the `set_sizes` of all claims, needed where `claims` are only a part of them. `weak` (ours): the number of
-    non-gold sentences from the window that every claim adds as NOINFO examples, since most selected sentences are such,
-    whatever the claim's label. A NOINFO claim then has no other examples.
-    """
+    """One example per gold sentence; for NOINFO claims one per negative, see `_no_info_evidence`."""
     skipped = Counter() if skipped is None else skipped
-    sizes = set_sizes(claims) if sizes is None else sizes
+    draws = _sized(draws, claims)
     for claim in claims:
         if _has_evidence(claim):
             passages = _found(claim.gold_ids, lookup, skipped)
-        elif not weak:
-            passages = _no_info_evidence(claim, reranked, lookup, sizes, seed, window, skipped)
+        elif not draws.weak:
+            passages = _no_info_evidence(claim, reranked, lookup, draws, skipped)
         else:
             passages = []
         for passage in passages:
             yield Example(claim.id, claim.text, (passage,), label=claim.label)
-        if weak:
+        if draws.weak:
             readable = [unit for unit in reranked.get(claim.id, ()) if lookup(unit) is not None]
-            rng = negatives.generator(seed, claim.id, "weak")
-            for unit in negatives.sample(readable, claim.gold_ids, window, weak, rng, skipped):
+            rng = negatives.generator(draws.seed, claim.id, "weak")
+            for unit in negatives.sample(readable, claim.gold_ids, draws.labelling_window, draws.weak, rng, skipped):
                 yield Example(claim.id, claim.text, (lookup(unit),), label=Label.NOT_ENOUGH_INFO)
 
 
@@ -137,23 +140,17 @@ def listwise(
     claims: Sequence[Claim],
     reranked: Ranked,
     lookup: Lookup,
-    *,
-    seed: int = 0,
-    window: negatives.Window = negatives.LABELLING,
-    sizes: Sequence[int] | None = None,
+    draws: Draws = Draws(),
     skipped: Counter | None = None,
 ) -> Iterator[Example]:
-    """One example per gold evidence set, with its first L sentences; for NOINFO claims one of negatives.
-
-    `sizes` as in `pointwise`.
-    """
+    """One example per gold evidence set, with its first L sentences; for NOINFO claims one of negatives."""
     skipped = Counter() if skipped is None else skipped
-    sizes = set_sizes(claims) if sizes is None else sizes
+    draws = _sized(draws, claims)
     for claim in claims:
         if _has_evidence(claim):
             lists = [_found(evidence, lookup, skipped)[:LIST_LENGTH] for evidence in claim.evidence_sets]
         else:
-            lists = [_no_info_evidence(claim, reranked, lookup, sizes, seed, window, skipped)]
+            lists = [_no_info_evidence(claim, reranked, lookup, draws, skipped)]
         for passages in lists:
             if passages:
                 yield Example(claim.id, claim.text, tuple(passages), label=claim.label)
@@ -163,10 +160,7 @@ def infused(
     claims: Iterable[Claim],
     reranked: Ranked,
     lookup: Lookup,
-    *,
-    seed: int = 0,
-    length: int = LIST_LENGTH,
-    lists: int | None = None,
+    draws: Draws = Draws(),
     skipped: Counter | None = None,
 ) -> Iterator[Example]:
     """One example per gold evidence set: the first `length` reranked sentences, infused with that set.
@@ -175,13 +169,12 @@ def infused(
     `VARIED` of them in another order, and with some sentences left out that are not of the set. A share `FOREIGN` are
     of the first sentences from pages without any gold evidence, which are not enough: sentences on another subject
     decide nothing. A share `UNTITLED` have no titles. Each list is then of one to `length` sentences, and as long as its
-    set needs. A claim without reranked sentences is trained on its gold set; without
-    either it is skipped.
-    """
+    set needs. A claim without reranked sentences is trained on its gold set; without either it is skipped."""
     skipped = Counter() if skipped is None else skipped
+    length, lists = draws.length, draws.lists
     for claim in claims:
-        rng = negatives.generator(seed, claim.id, "infusion")
-        selected = [passage.id for passage in first_passages(reranked.get(claim.id, ()), lookup, length)]
+        rng = negatives.generator(draws.seed, claim.id, "infusion")
+        selected = [passage.id for passage in first_found(reranked.get(claim.id, ()), lookup, length)]
         foreign = [] if lists is None else _of_other_pages(claim, reranked.get(claim.id, ()), lookup, length)
         sets: Sequence[Sequence[str]] = claim.evidence_sets if _has_evidence(claim) else ((),)
         if lists is not None:
@@ -230,14 +223,6 @@ def msmarco(triples: Iterable[tuple[str, str, str]]) -> Iterator[Example]:
             yield Example(str(number), query, (Passage(f"{number}#{label:d}", "", text),), label=label)
 
 
-# --- Scoring --------------------------------------------------------------------------------
-
-
-def listwise_input(claim: Claim, reranked: Sequence[str], lookup: Lookup, length: int = LIST_LENGTH) -> Example:
-    """One example with the first `length` reranked sentences."""
-    return Example(claim.id, claim.text, tuple(first_passages(reranked, lookup, length)), label=claim.label)
-
-
 # --- Parts ----------------------------------------------------------------------------------
 
 
@@ -263,24 +248,19 @@ def set_sizes(claims: Iterable[Claim]) -> list[int]:
     ] or [1]
 
 
-def _no_info_evidence(
-    claim: Claim,
-    reranked: Ranked,
-    lookup: Lookup,
-    sizes: Sequence[int],
-    seed: int,
-    window: negatives.Window,
-    skipped: Counter,
-) -> list[Passage]:
+def _sized(draws: Draws, claims: Iterable[Claim]) -> Draws:
+    return draws if draws.sizes is not None else dataclasses.replace(draws, sizes=set_sizes(claims))
+
+
+def _no_info_evidence(claim: Claim, reranked: Ranked, lookup: Lookup, draws: Draws, skipped: Counter) -> list[Passage]:
     """Negatives from the window of reranked sentences for a NOT ENOUGH INFO claim.
 
     Their number is the size of a randomly drawn gold set (ours), so that the number of sentences does not reveal the
-    label.
-    """
-    rng = negatives.generator(seed, claim.id, "no info")
-    count = int(sizes[int(rng.integers(len(sizes)))])
+    label."""
+    rng = negatives.generator(draws.seed, claim.id, "no info")
+    count = int(draws.sizes[int(rng.integers(len(draws.sizes)))])
     readable = [unit for unit in reranked.get(claim.id, ()) if lookup(unit) is not None]
-    drawn = negatives.sample(readable, claim.gold_ids, window, count, rng, skipped)
+    drawn = negatives.sample(readable, claim.gold_ids, draws.labelling_window, count, rng, skipped)
     if not drawn:
         skipped["a claim without sentences"] += 1
     return [lookup(unit) for unit in drawn]

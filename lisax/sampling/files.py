@@ -9,15 +9,14 @@ import json
 import os
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from lisax.files.writing import atomic_write
 from lisax.formats.examples import Example, write_examples
 from lisax.records import LABELS, Claim, Document
-from lisax.sampling import contrasts, corpus_contrasts, examples, negatives, written
-from lisax.sampling.examples import Lookup, Ranked
-from lisax.sampling.negatives import Window
+from lisax.sampling import contrasts, corpus_contrasts, examples, written
+from lisax.sampling.examples import Draws, Lookup, Ranked
 
 LABELLERS = ("label_pointwise", "label_listwise", "label_listwise_infused")
 VARIANTS = ("rank", "label_pointwise", "label_listwise", "label_listwise_infused", "claim_only")
@@ -26,23 +25,6 @@ OF_SENTENCES = 8  # one contrast in eight at most is made from a training senten
 
 def file_name(variant: str, split: str) -> str:
     return f"{variant}.{split}.jsonl"
-
-
-@dataclasses.dataclass(frozen=True)
-class Draws:
-    """How examples are drawn. The defaults are LisT5's; `sampling.examples` documents each setting."""
-
-    seed: int = 0
-    ranking_window: Window = negatives.RANKING
-    labelling_window: Window = negatives.LABELLING
-    weak: int = 0
-    spot: Callable[[str], Sequence[str]] | None = None
-    sizes: Sequence[int] | None = None
-    lists: int | None = None
-    length: int = examples.LIST_LENGTH  # of lists
-    # Examples of `sampling.contrasts` and `sampling.written` that a labeller also learns from, see `with_curriculum`.
-    contrasts: int = 0
-    written: int = 0
 
 
 def build(
@@ -60,28 +42,33 @@ def build(
 
     Claims without a label give none. `candidates` are sentences in retrieval order, `reranked` in the ranker's order
     (without a ranker: the same). Without `training`, listwise inputs are as in use: the first five reranked sentences
-    of every claim, gold or not.
-    """
+    of every claim, gold or not."""
     claims = [claim for claim in claims if claim.label in LABELS]
     if training and (draws.contrasts or draws.written) and variant in LABELLERS:
         without = dataclasses.replace(draws, contrasts=0, written=0)
         made = build(variant, claims, candidates, reranked, lookup, draws=without, skipped=skipped)
         return iter(with_curriculum(made, claims, lookup, draws))
-    options = {"seed": draws.seed, "skipped": skipped}
-    windowed = {**options, "window": draws.labelling_window, "sizes": draws.sizes}
     if variant == "rank":
-        return examples.ranking(claims, candidates, lookup, window=draws.ranking_window, spot=draws.spot, **options)
+        return examples.ranking(claims, candidates, lookup, draws, skipped)
     if variant == "label_pointwise":
-        return examples.pointwise(claims, reranked, lookup, weak=draws.weak, **windowed)
+        return examples.pointwise(claims, reranked, lookup, draws, skipped)
     if variant == "claim_only":
         return examples.claim_only(claims)
     if variant not in VARIANTS:
         raise ValueError(f"no variant '{variant}'; there are {', '.join(VARIANTS)}")
     if not training:
-        return (examples.listwise_input(claim, reranked.get(claim.id, ()), lookup, draws.length) for claim in claims)
+        return (
+            Example(
+                claim.id,
+                claim.text,
+                tuple(examples.first_found(reranked.get(claim.id, ()), lookup, draws.length)),
+                label=claim.label,
+            )
+            for claim in claims
+        )
     if variant == "label_listwise":
-        return examples.listwise(claims, reranked, lookup, **windowed)
-    return examples.infused(claims, reranked, lookup, lists=draws.lists, length=draws.length, **options)
+        return examples.listwise(claims, reranked, lookup, draws, skipped)
+    return examples.infused(claims, reranked, lookup, draws, skipped)
 
 
 def with_curriculum(made: Iterable[Example], claims: Iterable[Claim], lookup: Lookup, draws: Draws) -> list[Example]:
@@ -122,8 +109,7 @@ def write_all(
 def write_texts(folder: str | os.PathLike, pages: Iterable[Document], dev_share: float) -> dict[str, int]:
     """Writes `text.{train,dev}.jsonl` for span corruption, a line {"text"} per page. Returns the numbers of lines.
 
-    Dev consists of the first page and a share of the others, by a hash of their ids.
-    """
+    Dev consists of the first page and a share of the others, by a hash of their ids."""
     counts = {"train": 0, "dev": 0}
     with (
         atomic_write(Path(folder) / file_name("text", "train")) as train,

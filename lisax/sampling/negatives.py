@@ -47,8 +47,7 @@ def pool(candidates: Sequence[str], gold: Collection[str], window: Window, count
 
     If the list is too short for the window to contain `count` of them, the window's first rank is halved until it does
     (50, 25, 12, … 1): as low in the list as possible. Fewer than `count` are returned only if the whole list up to
-    `window.last` has no more.
-    """
+    `window.last` has no more."""
     first, last = window
     if not 1 <= first <= last:
         raise LisaxError(f"a window of ranks must be 1 <= first <= last, found {first} to {last}")

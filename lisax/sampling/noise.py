@@ -17,12 +17,9 @@ def infuse(
     """The selected sentences Ŝ(q) with every missing gold sentence at a random non-gold index.
 
     `gold` is one evidence set. A claim without enough information keeps its list. The length never changes.
-    If more gold sentences are missing than there are non-gold indices, the first missing ones in the
-    set's order are put in and the rest are left out: then every sentence of the list is gold, and a list
-    of L is all that the model will ever see.
-    `spare` (ours) are sentences of the claim's other evidence sets: their indices are taken only when no
-    other is free.
-    """
+    If more gold sentences are missing than there are non-gold indices, the first missing ones in the set's order are
+    put in and the rest are left out: then every sentence of the list is gold, and a list of L is all that the model
+    will ever see. `spare` (ours) are sentences of the claim's other evidence sets: their indices are taken last."""
     result = list(selected)
     if label is Label.NOT_ENOUGH_INFO:
         return result

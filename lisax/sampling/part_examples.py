@@ -2,6 +2,8 @@
 
 Every row and column of a table that answers a question is an example: all negatives are kept, as CLTR's authors do.
 Beyond the paper, parts of retrieved tables without an answer can be added, and negatives can be subsampled.
+
+And of operations: a question, the header of its table, and the operation that computes the answer from cells.
 """
 
 from __future__ import annotations
@@ -14,15 +16,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from lisax.formats.examples import write_examples
-from lisax.formats.parts import PartExample, PartKind
-from lisax.records import (
-    Question,
-    Table,
-    column_id,
-    is_cell,
-    row_id,
-    split_cell_id,
-)
+from lisax.formats.parts import OperationExample, PartExample, PartKind
+from lisax.records import Question, Table, column_id, is_cell, row_id, split_cell_id
 from lisax.text.words import shared_words
 
 PARTS = "parts"
@@ -35,14 +30,16 @@ def file_name(kind: PartKind, role: str) -> str:
     return f"{PARTS}_{kind}s.{role}.jsonl"
 
 
+def operations_file(role: str) -> str:
+    return f"operations.{role}.jsonl"
+
+
 def parts_of(
     question_id: str, question: str, table: Table, answer_cells: Collection[str] | None = None
 ) -> Iterator[PartExample]:
     """All rows of a table, then all of its columns, except those without text.
 
-    `answer_cells` are ids of cells; cells of other tables make no part of this one positive. None: unknown, the parts
-    have no label.
-    """
+    `answer_cells`: ids of cells, of which those of other tables do not count. None: unknown, parts have no label."""
     places = {cell[1:] for cell in map(split_cell_id, answer_cells or ()) if cell[0] == table.id}
     rows, columns = {i for i, _ in places}, {j for _, j in places}
 
@@ -88,8 +85,7 @@ def examples(
 
     Each table gives the parts with an answer, of the others the `hard_parts` that share most with the question, and
     `negative_parts` drawn from the rest (None: all, as in the paper). The draw depends only on the seed, the question
-    and the kind.
-    """
+    and the kind."""
     skipped = Counter() if skipped is None else skipped
     for question, retrieved in questions:
         rng = random.Random(f"lisax.parts:{seed}:{kind}:{question.id}")
@@ -109,8 +105,7 @@ def examples(
 
 
 def _thinned(parts: Sequence[PartExample], negatives: int, hard: int, rng: random.Random) -> list[PartExample]:
-    """All positive parts, the `hard` others that share most words with the question, and `negatives` sampled ones of
-    the rest, in their order."""
+    """In their order all positive parts, the `hard` others nearest to the question, `negatives` sampled of the rest."""
     others = [i for i, part in enumerate(parts) if not part.label]
     kept = set()
     if hard and others:
@@ -142,3 +137,13 @@ def write_all(
         )
         counts[kind] = write_examples(Path(folder) / file_name(kind, role), made)
     return counts
+
+
+def operations(questions: Iterable[Question], lookup: Callable[[str], Table | None]) -> Iterator[OperationExample]:
+    """One example per question with a known operation (unlike those of WikiTableQuestions), with its first table that
+    `lookup` finds."""
+    for question in questions:
+        units = (split_cell_id(unit)[0] if is_cell(unit) else unit for unit in question.evidence)
+        table = next(filter(None, map(lookup, dict.fromkeys(units))), None)
+        if question.operation is not None and table is not None:
+            yield OperationExample(question.id, question.text, table.id, table.header, question.operation)

@@ -16,7 +16,7 @@ from lisax.records import (
     Label,
     split_sentence_id,
 )
-from lisax.sampling.examples import Lookup, Ranked, first_passages
+from lisax.sampling.examples import Lookup, Ranked, first_found
 
 EvidenceSets = Callable[[Claim], Sequence[Sequence[str]]]
 
@@ -42,7 +42,7 @@ def as_used(
     claims: Iterable[Claim], ranked: Ranked, lookup: Lookup, sets: EvidenceSets, k: int
 ) -> Iterator[PointerExample]:
     """Every claim with its first `k` candidates, as the model sees it in use."""
-    return (_example(claim, first_passages(ranked.get(claim.id, ()), lookup, k), sets) for claim in claims)
+    return (_example(claim, first_found(ranked.get(claim.id, ()), lookup, k), sets) for claim in claims)
 
 
 def training(
@@ -63,7 +63,7 @@ def training(
     for claim in claims:
         if claim.label is None:
             continue
-        found = first_passages(ranked.get(claim.id, ()), lookup, k)
+        found = first_found(ranked.get(claim.id, ()), lookup, k)
         whole = next((units for units in sets(claim) if len(units) <= min(steps, k) and all(map(lookup, units))), ())
         if claim.label is Label.NOT_ENOUGH_INFO:
             whole = ()

@@ -43,8 +43,7 @@ class AnswerEvidence:
 
 
 def _with_owner(unit: str) -> set[str]:
-    """A unit's id, and the id of the sub-graph or table whose edge or row it is, since a question may name all
-    of it."""
+    """A unit's id, and that of the sub-graph or table whose edge or row it is, which a question may name."""
     return {unit, _PART.sub("", unit)}
 
 

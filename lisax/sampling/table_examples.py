@@ -19,7 +19,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from lisax.errors import LisaxError
 from lisax.formats.examples import write_examples
 from lisax.formats.tables import TableExample, view
 from lisax.records import Claim, Label, Table
@@ -58,7 +57,6 @@ def retrieved(
     claims: Iterable[Claim], run: Ranked, lookup: Lookup, columns: Columns, k: int, *, skipped: Counter | None = None
 ) -> Iterator[TableExample]:
     """Every claim with its first `k` retrieved tables, or fewer if fewer were retrieved, possibly none."""
-    _check_depth(k)
     skipped = Counter() if skipped is None else skipped
     for claim in claims:
         tables = _first(run.get(claim.id, ()), lookup, k, skipped)
@@ -73,9 +71,7 @@ def training(
     """`retrieved` with a gold table in every example: if none was retrieved, it takes the last of the k places.
 
     Claims without a label give no example, nor do true or false claims whose table is not in the collection. A NOT
-    ENOUGH INFO claim is trained on its own table if it has one (InfoTabs), otherwise on its retrieved tables.
-    """
-    _check_depth(k)
+    ENOUGH INFO claim is trained on its own table if it has one (InfoTabs), otherwise on its retrieved tables."""
     skipped = Counter() if skipped is None else skipped
     for claim in claims:
         if claim.label is None:
@@ -133,8 +129,7 @@ def write_all(
 
     Only labelled claims are written. `in_training` puts the gold table among the retrieved ones. With a share `wrong`,
     `{CLOSED_AND_WRONG}.{split}.jsonl` has the closed domain and, with this seed, `unrelated` tables, and in training
-    among them `written` examples (`sampling.written`).
-    """
+    among them `written` examples (`sampling.written`)."""
     known: dict[tuple[str, str], Sequence[int]] = {}  # most files contain the same tables for a claim
 
     def chosen(table: Table, claim: Claim) -> Sequence[int]:
@@ -150,17 +145,14 @@ def write_all(
     if wrong is not None:
         others = unrelated(labelled, run, lookup, chosen, wrong, seed)
         both = itertools.chain(closed(labelled, lookup, chosen), others)
-        made[CLOSED_AND_WRONG] = _among(both, draw_tables(written, seed), seed) if in_training and written else both
+        if in_training and written:
+            both = [*both, *draw_tables(written, seed)]
+            random.Random(f"lisax.written:{seed}").shuffle(both)
+        made[CLOSED_AND_WRONG] = both
     for k in depths:
         counted = skipped if k == max(depths) else None
         made[file_name(k)] = build(labelled, run, lookup, chosen, k, skipped=counted)
     return {name: write_examples(Path(folder) / f"{name}.{split}.jsonl", some) for name, some in made.items()}
-
-
-def _among(examples: Iterable[TableExample], more: Iterable[TableExample], seed: int) -> list[TableExample]:
-    mixed = [*examples, *more]
-    random.Random(f"lisax.written:{seed}").shuffle(mixed)
-    return mixed
 
 
 def _example(claim: Claim, tables: Sequence[Table], columns: Columns) -> TableExample:
@@ -191,8 +183,3 @@ def _first(units: Iterable[str], lookup: Lookup, k: int, skipped: Counter) -> li
                 yield table
 
     return list(itertools.islice(found(), k))
-
-
-def _check_depth(k: int) -> None:
-    if k < 1:
-        raise LisaxError(f"a claim is read with at least one table, found k = {k}")

@@ -60,8 +60,7 @@ def draw(count: int, seed: int = 0) -> Iterator[Example]:
 
 
 def draw_pairs(count: int, seed: int = 0) -> Iterator[Example]:
-    """A ranker's examples of such rounds: each deciding sentence as relevant, and one of the document's `NEAR` nearest
-    others as irrelevant."""
+    """A ranker's examples of such rounds: each deciding sentence, and an irrelevant one of `NEAR` near others."""
     return itertools.islice(_rounds(f"lisax.written.pairs:{seed}", documents(), _pairs), count)
 
 

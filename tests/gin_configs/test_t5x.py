@@ -32,12 +32,7 @@ INFER = [
     f"TASK_FEATURE_LENGTHS = {LENGTHS}",
     "infer.mode = 'score'",
 ]
-EVAL = [
-    "CHECKPOINT_PATH = 'm'",
-    "EVAL_OUTPUT_DIR = 'out'",
-    "MIXTURE_OR_TASK_NAME = 'list5_rank'",
-    "MIXTURE_OR_TASK_MODULE = 'tasks'",
-]
+EVAL = [INFER[0], "EVAL_OUTPUT_DIR = 'out'", *INFER[2:4]]
 # Every experiment there is, by its path.
 ALL = {
     str(path.relative_to(GIN_CONFIGS)): ("train", [str(path.relative_to(GIN_CONFIGS))], TRAIN)
@@ -113,20 +108,13 @@ def test_the_schedule_is_the_same(under_t5x):
         )
 
 
-def test_inference_is_the_same_under_t5x(under_t5x):
-    theirs = under_t5x["infer"]
-    with configured(*RUNS["infer"]) as ours:
-        same(theirs, ours, ("mode", "output_dir", "shard_id", "num_shards"))
-        same(theirs["model"]["module"]["config"], ours.model, ARCHITECTURE)
-        same(theirs["dataset_cfg"], ours.dataset, DATA)
-        same(theirs["restore_checkpoint_cfg"], ours.restore, ("path", "mode"))
-    assert theirs["restore_checkpoint_cfg"]["dtype"] == "float32"
-
-
-def test_evaluation_is_the_same_under_t5x(under_t5x):
-    theirs = under_t5x["eval"]
-    with configured("eval", ["models/t5_1_1_small.gin", "runs/eval.gin"], EVAL) as ours:
-        same(theirs, ours, ("output_dir",))
+@pytest.mark.parametrize(
+    ("verb", "fields"), [("infer", ("mode", "output_dir", "shard_id", "num_shards")), ("eval", ("output_dir",))]
+)
+def test_inference_and_evaluation_are_the_same_under_t5x(verb, fields, under_t5x):
+    theirs = under_t5x[verb]
+    with configured(verb, *RUNS[verb][1:]) as ours:
+        same(theirs, ours, fields)
         same(theirs["model"]["module"]["config"], ours.model, ARCHITECTURE)
         same(theirs["dataset_cfg"], ours.dataset, DATA)
         same(theirs["restore_checkpoint_cfg"], ours.restore, ("path", "mode"))

@@ -49,11 +49,16 @@ def test_without_probabilities_there_is_none():
     assert expected_error(reliability(*pair((0, 0, (math.nan,) * 3)))) == 0
 
 
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.floats(0, 1)), min_size=1), st.integers(1, 20))
+drawn = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.floats(0, 1)), min_size=1)
+
+
+def pair_of(drawn):
+    return pair(*((gold, said, tuple(p if i == said else 0.0 for i in range(3))) for gold, said, p in drawn))
+
+
+@given(drawn, st.integers(1, 20))
 def test_bins_hold_all_verdicts_and_their_means(cases, bins):
-    claims, verdicts = pair(
-        *((gold, said, tuple(p if i == said else 0.0 for i in range(3))) for gold, said, p in cases)
-    )
+    claims, verdicts = pair_of(cases)
     rows = reliability(claims, verdicts, bins)
     assert sum(row["count"] for row in rows) == len(cases)
     assert 0 <= expected_error(rows) <= 1
@@ -85,11 +90,9 @@ def test_equally_sure_verdicts_have_no_order():
     assert risk_coverage(claims, {}) == []
 
 
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.floats(0, 1)), min_size=1), st.integers(1, 30))
+@given(drawn, st.integers(1, 30))
 def test_less_coverage_is_surer_and_all_of_it_is_the_accuracy(cases, points):
-    claims, verdicts = pair(
-        *((gold, said, tuple(p if i == said else 0.0 for i in range(3))) for gold, said, p in cases)
-    )
+    claims, verdicts = pair_of(cases)
     rows = risk_coverage(claims, verdicts, points)
     assert len(rows) <= points and [row["count"] for row in rows] == sorted({row["count"] for row in rows})
     confidences = [row["min_confidence"] for row in rows]

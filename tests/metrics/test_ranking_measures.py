@@ -104,15 +104,6 @@ def test_sentence_selection_by_hand():
     assert {"recall@1", "recall@6", "unit_recall@1", "unit_recall@6"} <= figures.keys()
 
 
-evidence_sets = st.lists(st.text("abcdefghijklmn", min_size=1, max_size=3), min_size=1, max_size=3)
-
-
-def test_published_f1_is_a_mean_of_claims():
-    """LisT5's Table 2 cannot be a harmonic mean of its precision and recall; a rival's row is one."""
-    assert pytest.approx(51.38, abs=0.005) == 2 * 36.49 * 86.79 / (36.49 + 86.79)
-    assert pytest.approx(39.99, abs=0.005) == 2 * 25.66 * 90.54 / (25.66 + 90.54)  # printed: 37.17
-
-
 def test_qrels_of_claims():
     assert qrels_of(CLAIMS.values()) == {"1": {"a": 1}, "2": {"a": 1, "b": 1, "x": 1}, "3": {"m": 1, "n": 1}}
     with pytest.raises(DataError, match="no claim has gold evidence"):

@@ -23,9 +23,9 @@ class SmallRun:
     paper: type[Pipeline]
     recipe: type[BaseRecipe]
 
-    def made(self, recipe: str, models: Mapping[str, str], **of_world: int) -> Self:
+    def made(self, recipe: str, models: Mapping[str, str], pages: int = 200, **of_world: int) -> Self:
         """Writes the world, the gin files of models, and the recipe, in which `{folder}` stands for theirs; and runs."""
-        world.write(self.folder / "world", 200, 0, **of_world)
+        world.write(self.folder / "world", pages, **of_world)
         for name, text in models.items():
             (self.folder / f"{name}.gin").write_text(text)
         (self.folder / "recipe.gin").write_text(recipe.format(folder=self.folder))
@@ -38,8 +38,12 @@ class SmallRun:
 
     @property
     def command(self) -> list[str]:
+        return self.into(self.out)
+
+    def into(self, out: Path, *more: str) -> list[str]:
+        """The command with another folder for its run."""
         folder = self.folder
-        return ["run", self.verb, f"--data={folder}/world", f"--out={self.out}", f"--gin_file={folder}/recipe.gin"]
+        return ["run", self.verb, f"--data={folder}/world", f"--out={out}", f"--gin_file={folder}/recipe.gin", *more]
 
     def __call__(self) -> Pipeline:
         recipe = self.recipe.read([str(self.folder / "recipe.gin")])

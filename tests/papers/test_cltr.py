@@ -65,11 +65,6 @@ def finished(tmp_path_factory) -> SmallRun:
     return run.made(RECIPE, {"parts": STEPS}, aggregations_per_table=1)
 
 
-def into(out, command):
-    """The command with another folder for its run."""
-    return [*command[:3], f"--out={out}", *command[4:]]
-
-
 def transferred(folder, out, model, **fields):
     """The command that takes a trained model to the world's tables."""
     fields = {"pool": 6, "report_questions": 10} | fields
@@ -221,7 +216,7 @@ def test_transfer_needs_no_training(finished, capsys):
     assert not (other / "models").exists()
     ours, theirs = (json.loads((path / "metrics.json").read_text()) for path in (other, folder / "out"))
     assert ours["retrieval"]["max"] == theirs["retrieval"]["max"] and ours["best"] == "max"
-    assert main([*into(folder / "no", command)[:4], "--column-model=x"]) == 2
+    assert main([*finished.into(folder / "no")[:4], "--column-model=x"]) == 2
     assert "--column-model needs --model DIR" in capsys.readouterr().err
     assert main(["run", "list5", "--data", "x", "--folds", "3"]) == 2
     assert "No such option '--folds'" in capsys.readouterr().err
@@ -318,10 +313,10 @@ def test_operations_make_answers_of_cells(finished, head, capfd, monkeypatch):
 
 
 def test_what_a_head_learns_from(finished):
-    folder, command = finished.folder, finished.command
+    folder = finished.folder
     out = folder / "learned"
     train = f"{{'parts': '{folder}/parts.gin', 'aggregation': 'experiments/cltr/micro.gin'}}"
-    assert main([*into(out, command), f"--gin.CltrRecipe.train={train}", "--until=examples"]) == 0
+    assert main(finished.into(out, f"--gin.CltrRecipe.train={train}", "--until=examples")) == 0
     asked = {question.id: question for question in open_folder(folder / "world").questions("train")}
     headers = list(read_examples(out / "examples" / "operations.train.jsonl", OperationExample))
     assert len(headers) == 60 and sum(bool(asked[one.claim_id].operands) for one in headers) == 30
@@ -337,12 +332,12 @@ def test_what_a_head_learns_from(finished):
 
 @pytest.mark.slow
 def test_a_head_is_trained_and_its_threshold_fitted(finished):
-    folder, command = finished.folder, finished.command
+    folder = finished.folder
     out = folder / "trained"
     (folder / "aggregation.gin").write_text(STEPS.replace("parts_world", "aggregation"))
     train = f"{{'parts': '{folder}/parts.gin', 'aggregation': '{folder}/aggregation.gin'}}"
     models = [f"--gin.CltrRecipe.train={train}", "--gin.CltrRecipe.initial={'aggregation': 'parts'}"]
-    assert main([*into(out, command), *models]) == 0
+    assert main(finished.into(out, *models)) == 0
     found = json.loads((out / "metrics.json").read_text())
     aggregated = found["aggregation"]
     assert 0 <= aggregated["threshold"] <= 1 and aggregated["by_operation"]["all"]["questions"] == 19
@@ -354,9 +349,9 @@ def test_a_head_is_trained_and_its_threshold_fitted(finished):
 
 @pytest.mark.slow
 def test_cross_validation_asks_every_question_once(finished, monkeypatch):
-    folder, command = finished.folder, finished.command
+    folder, folds = finished.folder, ["--folds=2", "--gin.CltrRecipe.report_questions=5"]
     out = folder / "folds"
-    assert main([*into(out, command), "--folds=2", "--gin.CltrRecipe.report_questions=5"]) == 0
+    assert main(finished.into(out, *folds)) == 0
     found = json.loads((out / "metrics.json").read_text())
     asked = [set(read_qrels(out / "folds" / str(i) / "runs" / "tables.test.qrels")) for i in range(2)]
     assert not asked[0] & asked[1] and found["questions"] == 10 == len(asked[0] | asked[1])
@@ -368,8 +363,7 @@ def test_cross_validation_asks_every_question_once(finished, monkeypatch):
     opened, results = [], workers._Cluster.results
     monkeypatch.setattr(workers._Cluster, "results", lambda *given: opened.append(given) or results(*given))
     with ray_cluster.started(workers=2):
-        at_workers = [*into(folder / "at_workers", command), "--workers=ray,2"]
-        assert main([*at_workers, "--folds=2", "--gin.CltrRecipe.report_questions=5"]) == 0
+        assert main(finished.into(folder / "at_workers", *folds, "--workers=ray,2")) == 0
     assert len(opened) > 4  # both folds search and rank there
     runs = sorted(file.relative_to(out) for file in out.glob("folds/*/runs/*"))
     assert runs and all((folder / "at_workers" / run).read_bytes() == (out / run).read_bytes() for run in runs)
@@ -414,8 +408,6 @@ def test_tables_teach_by_questions_made_of_them(finished):
         assert any(part.unit_id.partition("#")[0] != gold[part.claim_id] for part in parts)
     assert all(row.unit_id.partition("#")[0] in tables for row in rows)
     assert f"'{out.resolve()}/models/own'" in (out / "models" / "parts" / "config.gin").read_text()  # where it began
-    with pytest.raises(LisaxError, match="names 'own', which others start from"):
-        CltrRecipe(models={"own": "x", "parts": "y"})
 
 
 def table(name: str, retrieval: float, best: float, bound: float) -> ScoredTable:

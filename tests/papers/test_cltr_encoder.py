@@ -138,16 +138,3 @@ def test_tables_that_were_not_scored_stand_behind_all_others():
 @pytest.mark.slow
 def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(run, folder, monkeypatch):
     stages_alone.check(lambda: Cltr(open_folder(folder / "world"), run.out, run.recipe), monkeypatch)
-
-
-@pytest.mark.parametrize(
-    ("line", "told"),
-    [
-        ("CltrRecipe.train = {'parts': 'a.gin', 'aggregation': 'b.gin'}", "'aggregation', which is for T5"),
-        ("CltrRecipe.warm_up = 'experiments/cltr/warm_up.gin'", "CltrRecipe.backbone brings its own vocabulary"),
-        ("CltrRecipe.scored = 0", "scored must be at least 1"),
-    ],
-)
-def test_what_does_not_fit_is_told(folder, line, told):
-    with pytest.raises(LisaxError, match=told):
-        CltrRecipe.read([folder / "recipe.gin"], [line])

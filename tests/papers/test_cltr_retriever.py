@@ -83,19 +83,6 @@ def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(run, folder
     stages_alone.check(lambda: Cltr(open_folder(folder / "world"), run.out, run.recipe), monkeypatch)
 
 
-@pytest.mark.parametrize(
-    ("line", "told"),
-    [
-        ("CltrRecipe.backbone = None", "a 'retriever' is trained, on a backbone"),
-        ("CltrRecipe.models = {'retriever': 'a'}", "a 'retriever' is trained|is to be trained and is given"),
-        ("CltrRecipe.question_tokens = 0", "question_tokens must be at least 1"),
-    ],
-)
-def test_what_does_not_fit_is_told(folder, line, told):
-    with pytest.raises(LisaxError, match=told):
-        CltrRecipe.read([folder / "recipe.gin"], [line])
-
-
 def test_an_index_that_is_given_has_its_own_vectors(run, tmp_path):
     other = Cltr(run.data, tmp_path, run.recipe, index=run.index_folder)
     with pytest.raises(LisaxError, match="for an index of the run's own"):

@@ -176,22 +176,6 @@ def test_eval_and_infer_read_the_task(finished, monkeypatch):
     assert len(rows) == 10 and all(len(row["prediction"]) == 2 and len(row["labels"]) == 3 for row in rows)
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"train": {"pairs": "a"}}, "PointerRecipe.train names pairs"),
-        ({"train": {"documents": "a"}}, "file for 'evidence'"),
-        ({"train": {"documents": "a", "evidence": "b"}, "documents": 40}, "from 1 to the 30 candidates"),
-        ({"attacked_share": 1.0}, "attacked_share must be"),
-        ({"attacked_claims": 0}, "attacked_claims must be"),
-        ({"train": {"documents": "a", "evidence": "b"}, "sentences": 0}, "sentences must be at least 1"),
-    ],
-)
-def test_mistakes_in_a_recipe(fields, message):
-    with pytest.raises(LisaxError, match=message):
-        PointerRecipe(**fields)
-
-
 def test_kinds_take_turns():
     class Made:
         def __init__(self, kind):

@@ -8,7 +8,6 @@ import small_encoder
 import stages_alone
 
 from lisax.corpora import open_folder
-from lisax.errors import LisaxError
 from lisax.papers.deseption.recipe import PointerRecipe
 from lisax.papers.deseption.report import finish
 from lisax.papers.deseption.run import Deseption
@@ -60,12 +59,6 @@ def test_a_run_leaves_adapters_with_pointers_verdicts_and_figures(run, folder):
     assert len(verdicts) == 12 and all(sum(one["label_probabilities"].values()) == pytest.approx(1) for one in verdicts)
     shares = Verifier.open(run.model_dir("evidence")).verify("A claim.", ["A sentence.", "Two."]).probabilities
     assert sum(shares.values()) == pytest.approx(1)
-
-
-def test_pairs_are_for_a_t5(folder):
-    line = "PointerRecipe.train = {'titles': 'a.gin', 'documents': 'b.gin', 'evidence': 'c.gin'}"
-    with pytest.raises(LisaxError, match="names titles, which is for T5: leave it out with a backbone"):
-        PointerRecipe.read([folder / "recipe.gin"], [line])
 
 
 @pytest.mark.slow

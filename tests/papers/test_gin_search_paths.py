@@ -9,23 +9,15 @@ from lisax import world
 from lisax.cli import main
 from lisax.training import gin_files
 
-# command, kind of recipe, models that its recipe must name
+# command, kind of recipe, the one that is included, models that it must name
 PAPERS = [
-    (["run", "list5"], "Recipe", ["rank_entities"]),
-    (["run", "open-tables"], "TableRecipe", ["closed"]),
-    (["run", "cltr"], "CltrRecipe", ["parts"]),
-    (["run", "deseption"], "PointerRecipe", ["documents", "evidence"]),
-    (["run", "udt-qa"], "QuestionRecipe", ["retriever", "reader"]),
-    (["run", "verbalizer"], "VerbalizerRecipe", ["verbalize_t_f", "verbalize_t_f_id_t"]),
+    ("list5", "Recipe", "list5/scratch", ["rank_entities"]),
+    ("open-tables", "TableRecipe", "open_tables/scratch", ["closed"]),
+    ("cltr", "CltrRecipe", "cltr/scratch", ["parts"]),
+    ("deseption", "PointerRecipe", "deseption/scratch", ["documents", "evidence"]),
+    ("udt-qa", "QuestionRecipe", "udt_qa/scratch", ["retriever", "reader"]),
+    ("verbalizer", "VerbalizerRecipe", "udt_qa/verbalizer_scratch", ["verbalize_t_f", "verbalize_t_f_id_t"]),
 ]
-BASES = {
-    "Recipe": "list5/scratch.gin",
-    "TableRecipe": "open_tables/scratch.gin",
-    "CltrRecipe": "cltr/scratch.gin",
-    "PointerRecipe": "deseption/scratch.gin",
-    "QuestionRecipe": "udt_qa/scratch.gin",
-    "VerbalizerRecipe": "udt_qa/verbalizer_scratch.gin",
-}
 
 
 @pytest.fixture
@@ -35,34 +27,27 @@ def run(tmp_path, monkeypatch):
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
 
-    def run(command: list[str], *more: str) -> int:
-        return main(
-            [
-                *command,
-                f"--out={tmp_path}/out",
-                "--gin_file=recipe.gin",
-                f"--gin_search_paths={tmp_path}/other,{tmp_path}/mine",
-                *more,
-            ]
-        )
+    def run(paper: str, *more: str) -> int:
+        found = f"--gin_search_paths={tmp_path}/other,{tmp_path}/mine"
+        return main(["run", paper, f"--out={tmp_path}/out", "--gin_file=recipe.gin", found, *more])
 
     return run
 
 
 @pytest.mark.parametrize("there", [False, True], ids=["the model's file is missing", "what it includes is missing"])
-@pytest.mark.parametrize("command, kind, models", PAPERS, ids=[kind for _, kind, _ in PAPERS])
-def test_a_missing_file_is_refused_at_the_start(run, tmp_path, capsys, command, kind, models, there):
+@pytest.mark.parametrize("paper, kind, base, models", PAPERS, ids=[paper for paper, *_ in PAPERS])
+def test_a_missing_file_is_refused_at_the_start(run, tmp_path, capsys, paper, kind, base, models, there):
     if there:
         (tmp_path / "mine/model.gin").write_text("include 'size.gin'\n")
     train = dict.fromkeys(models, "model.gin")
     (tmp_path / "mine/recipe.gin").write_text(
-        f"include 'experiments/{BASES[kind]}'\n{kind}.initial = {{}}\n{kind}.train = {train}\n"
+        f"include 'experiments/{base}.gin'\n{kind}.initial = {{}}\n{kind}.train = {train}\n"
     )
     data = []
-    if command[1] in ("list5", "verbalizer"):  # others would generate a world
-        data = [f"--data={tmp_path}/world", *([f"--tables={tmp_path}"] if command[1] == "verbalizer" else [])]
+    if paper in ("list5", "verbalizer"):  # others would generate a world
+        data = [f"--data={tmp_path}/world", *([f"--tables={tmp_path}"] if paper == "verbalizer" else [])]
         world.write(tmp_path / "world", 60, 0)
-    assert run(command, *data) == 1
+    assert run(paper, *data) == 1
     error = capsys.readouterr().err
     missing = "size.gin" if there else "model.gin"
     assert f"{kind}.train['{models[0]}'] is 'model.gin': there is no gin file '{missing}' here" in error
@@ -74,7 +59,7 @@ def test_a_missing_recipe_of_the_warm_up_is_refused_too(run, tmp_path, capsys):
     (tmp_path / "mine/recipe.gin").write_text(
         "include 'experiments/open_tables/scratch.gin'\nTableRecipe.warm_up = 'warm.gin'\n"
     )
-    assert run(["run", "open-tables"]) == 1
+    assert run("open-tables") == 1
     assert "TableRecipe.warm_up is 'warm.gin': there is no gin file 'warm.gin' here" in capsys.readouterr().err
 
 
@@ -98,5 +83,5 @@ def test_files_of_models_and_of_the_warm_up_are_found(run, tmp_path, monkeypatch
     )
     (mine / "warm.gin").write_text(f"{recipe}Recipe.warm_up = None\n")
     (mine / "recipe.gin").write_text(f"{recipe}Recipe.warm_up = 'warm.gin'\n")
-    assert run(["run", "list5"], f"--data={tmp_path}/world", "--until=train.rank_entities") == 0
+    assert run("list5", f"--data={tmp_path}/world", "--until=train.rank_entities") == 0
     assert trained == {"warm_up/models/rank_entities": 24, "models/rank_entities": 24}

@@ -5,22 +5,21 @@ import json
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import ir_measures
 import numpy as np
 import pytest
 import stages_alone
 from ir_measures import AP, RR, nDCG
+from small_run import SmallRun
 
 import lisax
-from lisax import cli, world
+from lisax import cli
 from lisax.corpora import open_folder
 from lisax.corpora.fever import read_predictions
 from lisax.errors import LisaxError
 from lisax.papers.base import REPORT, TRAIN, VALIDATION
 from lisax.papers.list5.recipe import Recipe
-from lisax.papers.list5.report import finish
 from lisax.papers.list5.run import VARIANTS, List5
 from lisax.records import LABELS
 from lisax.retrieval.runs import read_run
@@ -42,8 +41,10 @@ network.T5Config:
   mlp_dim = 32
 """
 RECIPE = """
-Recipe.train = {{'base': '{model}', 'rank_entities': '{model}', 'label_pointwise': '{model}',
-                'label_listwise_infused': '{model}'}}
+Recipe.train = {{
+    'base': '{folder}/model.gin', 'rank_entities': '{folder}/model.gin',
+    'label_pointwise': '{folder}/model.gin', 'label_listwise_infused': '{folder}/model.gin',
+}}
 Recipe.initial = {{'rank_entities': 'base', 'label_listwise_infused': 'label_pointwise'}}
 Recipe.max_tokens = 96
 Recipe.pointwise_max_tokens = 96
@@ -65,30 +66,13 @@ OUTPUTS = (
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("list5")
-    world.write(folder / "world", 60, seed=1)
-    (folder / "model.gin").write_text(MODEL)
-    (folder / "recipe.gin").write_text(RECIPE.format(model=folder / "model.gin"))
-    return folder
+def finished(tmp_path_factory) -> SmallRun:
+    run = SmallRun(tmp_path_factory.mktemp("list5"), "list5", List5, Recipe)
+    return run.made(RECIPE, {"model": MODEL}, 60, seed=1)
 
 
-@pytest.fixture(scope="module")
-def out(folder) -> Path:
-    run = List5(open_folder(folder / "world"), folder / "out", Recipe.read([folder / "recipe.gin"]))
-    run.run()
-    print(finish(run))
-    return folder / "out"
-
-
-def command(folder: Path, out: Path, *more: str) -> list[str]:
-    return [
-        *(sys.executable, "-P", "-m", "lisax", "run", "list5"),
-        *(f"--data={folder}/world", f"--out={out}", f"--gin_file={folder}/recipe.gin", *more),
-    ]
-
-
-def test_a_run_leaves_runs_predictions_figures_and_a_report(folder, out):
+def test_a_run_leaves_runs_predictions_figures_and_a_report(finished):
+    folder, out = finished.folder, finished.out
     claims = {claim.id: claim for claim in open_folder(folder / "world").claims("test")}
     selected = read_run(out / "runs/rank_entities.test.trec")
     candidates = read_run(out / "runs/candidates.test.trec")
@@ -134,7 +118,8 @@ def test_a_run_leaves_runs_predictions_figures_and_a_report(folder, out):
     assert "FEVER score against listwise, noise infused" in page and next(iter(claims.values())).text.split()[0] in page
 
 
-def test_figures_are_trec_evals_of_the_saved_runs(folder, out):
+def test_figures_are_trec_evals_of_the_saved_runs(finished):
+    folder, out = finished.folder, finished.out
     for path in (out / "runs").rglob("*.trec"):
         for query, hits in read_run(path).items():
             scores = np.array([hit.score for hit in hits], np.float32)
@@ -149,17 +134,13 @@ def test_figures_are_trec_evals_of_the_saved_runs(folder, out):
     )
 
 
-def test_a_second_run_does_nothing_and_a_changed_setting_redoes_what_depends_on_it(folder, out, capfd):
-    recipe = Recipe.read([folder / "recipe.gin"])
-    before = (out / "runs/rank_entities.test.trec").stat().st_mtime_ns
-    List5(open_folder(folder / "world"), out, recipe).run()
-    lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith("[")]
-    assert lines and all(line.endswith("done before") for line in lines)
-    assert (out / "runs/rank_entities.test.trec").stat().st_mtime_ns == before
+def test_a_second_run_does_nothing_again(finished, capfd):
+    finished.again(capfd)
 
 
 @pytest.mark.slow
-def test_a_run_interrupted_in_every_way_completes_to_the_same_files(folder, out, tmp_path):
+def test_a_run_interrupted_in_every_way_completes_to_the_same_files(finished, tmp_path):
+    command = [sys.executable, "-P", "-m", "lisax", *finished.into(tmp_path)]
     for number, mark, code in (
         (signal.SIGINT, "[retrieve]", 130),
         (signal.SIGKILL, "first step after", -9),
@@ -167,7 +148,7 @@ def test_a_run_interrupted_in_every_way_completes_to_the_same_files(folder, out,
         (signal.SIGKILL, "[select.rank_entities.train]", -9),
     ):
         with subprocess.Popen(
-            command(folder, tmp_path),
+            command,
             stderr=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             # A shell starts background jobs with Ctrl-C ignored, and children inherit that.
@@ -182,32 +163,32 @@ def test_a_run_interrupted_in_every_way_completes_to_the_same_files(folder, out,
         assert process.returncode == code, rest
         assert "Traceback" not in rest
         assert not (tmp_path / "metrics.json").exists()
-    subprocess.run(command(folder, tmp_path), check=True, capture_output=True)
+    subprocess.run(command, check=True, capture_output=True)
     for name in OUTPUTS:
-        assert (tmp_path / name).read_bytes() == (out / name).read_bytes(), name
-    first, second = (json.loads((path / "metrics.json").read_text()) for path in (out, tmp_path))
+        assert (tmp_path / name).read_bytes() == (finished.out / name).read_bytes(), name
+    first, second = (json.loads((path / "metrics.json").read_text()) for path in (finished.out, tmp_path))
     assert {k: v for k, v in first.items() if k != "seconds"} == {k: v for k, v in second.items() if k != "seconds"}
 
 
-def test_until_stops_after_a_stage(folder, tmp_path, capfd):
-    arguments = command(folder, tmp_path, "--until", "vocabulary")[4:]
-    assert cli.main(arguments) == 0
+def test_until_stops_after_a_stage(finished, tmp_path, capfd):
+    assert cli.main(finished.into(tmp_path, "--until", "vocabulary")) == 0
     assert (tmp_path / "spiece.model").exists() and not (tmp_path / "examples").exists()
     assert "stopped after vocabulary" in capfd.readouterr().err
-    assert cli.main(command(folder, tmp_path / "none", "--until", "vocabluary")[4:]) == 1
+    assert cli.main(finished.into(tmp_path / "none", "--until", "vocabluary")) == 1
     assert "no stage 'vocabluary'; its stages are index, attack, retrieve, vocabulary" in capfd.readouterr().err
     assert cli.main(["demo", "--out", str(tmp_path / "none"), "--until", "vocabluary"]) == 1
     assert "no stage 'vocabluary'" in capfd.readouterr().err
     assert not (tmp_path / "none").exists()
 
 
-def test_a_dry_run_prints_the_plan_and_writes_nothing(folder, out, tmp_path, capfd):
+def test_a_dry_run_prints_the_plan_and_writes_nothing(finished, tmp_path, capfd):
+    out = finished.out
     before = sorted((path, path.stat().st_mtime_ns) for path in out.rglob("*"))
-    assert cli.main(command(folder, out, "--dry-run")[4:]) == 0
+    assert cli.main(finished.into(out, "--dry-run")) == 0
     plan = capfd.readouterr().out
     assert "examples.rank: done\n    after retrieve\n    reads ranking_window = [1, 12]," in plan
     assert f"stages, 0 of them to do, in {out}" in plan
-    assert cli.main(command(folder, out, "--dry-run", "--gin.Recipe.labelling_window=(1, 9)")[4:]) == 0
+    assert cli.main(finished.into(out, "--dry-run", "--gin.Recipe.labelling_window=(1, 9)")) == 0
     plan = capfd.readouterr().out
     assert "examples.label: again: labelling_window changed" in plan and "select.fused.train: done" in plan
     assert "train.label_pointwise: again: examples.label changed" in plan
@@ -217,28 +198,22 @@ def test_a_dry_run_prints_the_plan_and_writes_nothing(folder, out, tmp_path, cap
     assert not (tmp_path / "demo").exists()
 
 
-def test_the_stages_are_those_that_run(folder, out):
-    run = List5(open_folder(folder / "world"), out, Recipe.read([folder / "recipe.gin"]))
-    assert sorted(run.graph) == sorted(path.stem for path in (out / "stages").glob("[!.]*.json"))
-
-
-def test_the_second_hop_widens_retrieval_and_selection(folder, tmp_path):
-    recipe = dataclasses.replace(Recipe.read([folder / "recipe.gin"]), hops=2, fuse_bm25=False)
-    run = List5(open_folder(folder / "world"), tmp_path, recipe)
+def test_the_second_hop_widens_retrieval_and_selection(finished, tmp_path):
+    recipe = dataclasses.replace(finished().recipe, hops=2, fuse_bm25=False)
+    run = List5(finished().data, tmp_path, recipe)
     run.make("retrieve")
-    first = run.selection_file("rank_entities", REPORT)
-    first.write_bytes(run.candidates_file(REPORT).read_bytes())  # as if a model had ranked them
+    first = run.run_file("rank_entities", REPORT)
+    first.write_bytes(run.run_file("candidates", REPORT).read_bytes())  # as if a model had ranked them
     run._hop(recipe.first_selector, REPORT)
-    before, after = read_run(first), read_run(run.selection_file(recipe.selector, REPORT))
+    before, after = read_run(first), read_run(run.run_file(recipe.selector, REPORT))
     assert before.keys() == after.keys()
     assert any({hit.id for hit in after[claim]} - {hit.id for hit in hits} for claim, hits in before.items())
     assert all([hit.id for hit in after[claim][:3]] == [hit.id for hit in hits[:3]] for claim, hits in before.items())
     assert {f"select.hops.{role}" for role in (TRAIN, VALIDATION, REPORT)} <= set(run.graph)
-    with pytest.raises(LisaxError, match="hops"):
-        dataclasses.replace(recipe, hops=3)
 
 
-def test_verbs_on_a_bundle_give_the_runs_own_results(folder, out, tmp_path, capsys):
+def test_verbs_on_a_bundle_give_the_runs_own_results(finished, tmp_path, capsys):
+    folder, out = finished.folder, finished.out
     claims = str(folder / "world" / "claims.test.jsonl")
     index = ["--claims", claims, "--index", str(out / "index")]
     for model in ("rank_entities", "label_listwise_infused"):
@@ -277,6 +252,5 @@ def test_verbs_on_a_bundle_give_the_runs_own_results(folder, out, tmp_path, caps
 
 
 @pytest.mark.slow
-def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(folder, out, monkeypatch):
-    recipe = Recipe.read([folder / "recipe.gin"])
-    stages_alone.check(lambda: List5(open_folder(folder / "world"), out, recipe), monkeypatch)
+def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(finished, monkeypatch):
+    stages_alone.check(finished, monkeypatch)

@@ -69,7 +69,7 @@ def test_the_checker_selects_and_labels_as_the_run(run, folder):
     claims = list(run.claims_of("test").values())[:6]
     model, settings = run.model_dir("label_listwise_infused"), {"documents": 6, "candidates": 200}
     checker = Checker(index, folder / "encoder", model, **settings)
-    selected, verdicts = read_run(run.selection_file("vectors", "test")), run.verdicts("infused", "test")
+    selected, verdicts = read_run(run.run_file("vectors", "test")), run.verdicts("infused", "test")
     for claim, verdict in zip(claims, checker.check_many(claims)):
         assert {one.unit for one in verdict.evidence} == {hit.id for hit in selected[claim.id][:5]}
         assert verdict.decided_by == verdict.evidence[0].unit
@@ -102,7 +102,7 @@ def test_a_reranker_orders_the_best_by_vectors_again(reranked):
     assert figures["ranking"] == {
         name: value for name, value in figures["selection"]["rerank"].items() if name != "oracle_fever_score"
     }
-    first, again = (read_run(reranked.selection_file(name, "test")) for name in ("vectors", "rerank"))
+    first, again = (read_run(reranked.run_file(name, "test")) for name in ("vectors", "rerank"))
     assert first.keys() == again.keys()
     for id, hits in again.items():
         ids, before = [hit.id for hit in hits], [hit.id for hit in first[id]]
@@ -111,7 +111,7 @@ def test_a_reranker_orders_the_best_by_vectors_again(reranked):
 
 
 def test_negatives_of_a_reranker_are_of_its_window_and_of_written_documents(reranked):
-    selected, claims = reranked.selected("vectors", "train"), reranked.claims_of("train")
+    selected, claims = reranked.ranked("vectors", "train"), reranked.claims_of("train")
     examples, held_out = (
         [json.loads(line) for line in reranked.examples_file("rerank", role).read_text().splitlines()]
         for role in ("train", "dev")
@@ -128,7 +128,7 @@ def test_negatives_of_a_reranker_are_of_its_window_and_of_written_documents(rera
 def test_the_checker_ranks_with_a_reranker_as_the_run(reranked):
     index, claims = Index.open(reranked.out / "index"), list(reranked.claims_of("test").values())[:6]
     checker = Checker(index, reranked.model_dir("rerank"), reranked.recipe.labeller, documents=6, candidates=200)
-    selected = read_run(reranked.selection_file("rerank", "test"))
+    selected = read_run(reranked.run_file("rerank", "test"))
     for claim, found in zip(claims, checker.find(claims), strict=True):
         seen = [(one.unit, one.score) for one in found]
         assert seen == [(hit.id, pytest.approx(hit.score, abs=1e-5)) for hit in selected[claim.id]]
@@ -186,21 +186,3 @@ def test_a_labeller_that_is_not_there_is_told_before_all_else(tmp_path, command,
 @pytest.mark.slow
 def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(run, folder, monkeypatch):
     stages_alone.check(lambda: List5(open_folder(folder / "world"), run.out, run.recipe), monkeypatch)
-
-
-@pytest.mark.parametrize(
-    ("line", "told"),
-    [
-        ("Recipe.train = {'base': 'experiments/list5/micro.gin'}", "names base, which is for T5"),
-        ("Recipe.warm_up = 'experiments/list5/warm_up.gin'", "needs no warm-up"),
-        ("Recipe.backbone = None", "must name a gin file for 'rank_entities'"),
-        (
-            "Recipe.backbone = None\nRecipe.retriever = 'minilm'\nRecipe.train = {'rank_entities': 'a.gin'}",
-            "name a backbone",
-        ),
-        ("Recipe.reranked = 0", "Recipe.reranked must be at least 1, found 0"),
-    ],
-)
-def test_what_does_not_fit_is_told(folder, line, told):
-    with pytest.raises(LisaxError, match=told):
-        Recipe.read([folder / "recipe.gin"], [line])

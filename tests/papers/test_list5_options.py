@@ -10,7 +10,6 @@ from test_list5 import MODEL
 
 from lisax import world
 from lisax.corpora import open_folder
-from lisax.errors import LisaxError
 from lisax.metrics.ranking import complete_sets
 from lisax.papers.base import REPORT, TRAIN, VALIDATION
 from lisax.papers.list5.recipe import Recipe
@@ -79,7 +78,7 @@ def test_a_live_wiki_is_searched_for_entities_in_turn_with_bm25(of_paper):
     claims = list(run.claims_of(REPORT).values())
     asked = [parameters["srsearch"] for parameters, _ in requests]
     assert len(set(asked)) == len(asked) and not {claim.text.rstrip(".") for claim in claims} & set(asked)
-    documents = read_run(run.documents_file(REPORT))
+    documents = read_run(run.run_file("documents", REPORT))
     scored = run.index.bm25.search([claim.text for claim in claims], 6)
     for claim, hits in zip(claims, scored, strict=True):
         found = in_turn([search(entity) for entity in run.spotter.spot(claim.text)])
@@ -133,7 +132,7 @@ def test_checkpoints_are_chosen_by_what_they_do_on_held_out_claims(of_paper):
         )
     held = [claim for claim in run.claims_of(VALIDATION).values() if claim.gold_ids]
     chosen = json.loads((run.model_dir("rank_entities") / "chosen.json").read_text())
-    selected = complete_sets(held, read_run(run.selection_file("rank_entities", VALIDATION)))
+    selected = complete_sets(held, read_run(run.run_file("rank_entities", VALIDATION)))
     assert sum(selected.values()) / len(held) == chosen["value"]
     # What starts from a model waits for its choice.
     assert "choose.label_pointwise" in run.graph["train.label_listwise_infused"].after
@@ -155,15 +154,3 @@ def test_what_the_paper_has_is_declared_stage_by_stage(of_paper, monkeypatch):
     names = ("grid", "index", "retrieve", "examples.label", "select.zero_shot.test", "choose.rank_entities",
              "choose.label_pointwise", "select.bm25.test")  # fmt: skip
     stages_alone.check(of_paper[0], monkeypatch, names)
-
-
-def test_settings_that_do_not_fit_are_refused():
-    train = {"rank_entities": "experiments/list5/micro.gin"}
-    with pytest.raises(LisaxError, match="method must be one of bm25, titles, both, mediawiki"):
-        Recipe(train=train, method="google")
-    with pytest.raises(LisaxError, match="k1_grid and Recipe.b_grid go together"):
-        Recipe(train=train, k1_grid=(0.5,))
-    with pytest.raises(LisaxError, match="contrasts must be 0 or more, found -1"):
-        Recipe(train=train, contrasts=-1)
-    with pytest.raises(LisaxError, match="written must be 0 or more, found -2"):
-        Recipe(train=train, written=-2)

@@ -147,18 +147,3 @@ def test_without_a_shipped_labeller_of_tables_it_is_said_so(run, tmp_path, monke
 @pytest.mark.slow
 def test_each_stage_reads_what_is_noted_and_writes_its_outputs_alone(run, folder, monkeypatch):
     stages_alone.check(lambda: OpenTables(open_folder(folder / "world"), run.out, run.recipe), monkeypatch)
-
-
-@pytest.mark.parametrize(
-    ("line", "told"),
-    [
-        ("TableRecipe.vocabulary = 'spiece.model'", "backbone brings its own vocabulary"),
-        ("TableRecipe.train = {'claim_only': '/x.gin'}\nTableRecipe.teacher = '/x'", "teaches the model 'closed'"),
-        ("TableRecipe.train = {'claim_only': '/x.gin'}\nTableRecipe.written = 9", "learned by the model 'closed'"),
-        ("TableRecipe.written = -1", "written must be 0 or more, found -1"),
-        ("TableRecipe.wrong_tables = 2", "wrong_tables must lie between 0 and 1, found 2"),
-    ],
-)
-def test_what_does_not_fit_is_told(folder, line, told):
-    with pytest.raises(LisaxError, match=told):
-        TableRecipe.read([folder / "recipe.gin"], [line])

@@ -9,6 +9,10 @@ from lisax.papers.list5.recipe import Recipe
 from lisax.papers.open_tables.recipe import TableRecipe
 from lisax.papers.udt_qa.recipe import QuestionRecipe
 
+ENCODER = {"backbone": "minilm"}
+RANKER, LABELLER = {"train": {"rank_entities": "a.gin"}}, {"train": {"label_listwise": "a.gin"}}
+PARTS, POINTERS = {"train": {"parts": "a.gin"}}, {"train": {"documents": "a.gin", "evidence": "b.gin"}}
+
 
 def test_an_error_has_no_calls_of_gin():
     with pytest.raises(LisaxError, match="^Recipe.hops must be 1 or 2, found 3$"):
@@ -16,10 +20,82 @@ def test_an_error_has_no_calls_of_gin():
 
 
 @pytest.mark.parametrize(
+    "recipe, settings, told",
+    [
+        (Recipe, {"train": {"label_listwise": "a.gin"}}, "must name a gin file for 'rank_entities'"),
+        (Recipe, {**ENCODER, "train": {"base": "a.gin"}}, "names base, which is for T5"),
+        (Recipe, {**ENCODER, **LABELLER, "warm_up": "a.gin"}, "brings its own vocabulary and needs no warm-up"),
+        (Recipe, {**RANKER, "retriever": "minilm"}, "in the place of a backbone's vectors: name a backbone"),
+        (Recipe, {**RANKER, "method": "google"}, "method must be one of bm25, titles, both, mediawiki"),
+        (Recipe, {**RANKER, "k1_grid": (0.5,)}, "k1_grid and Recipe.b_grid go together"),
+        (Recipe, {**RANKER, "contrasts": -1}, "contrasts must be 0 or more, found -1"),
+        (Recipe, {**RANKER, "written": -2}, "written must be 0 or more, found -2"),
+        (Recipe, {**ENCODER, **LABELLER, "reranked": 0}, "Recipe.reranked must be at least 1, found 0"),
+        (CltrRecipe, {"models": {"own": "x", "parts": "y"}}, "names 'own', which others start from"),
+        (
+            CltrRecipe,
+            {**ENCODER, "train": {"parts": "a.gin", "aggregation": "b.gin"}},
+            "'aggregation', which is for T5",
+        ),
+        (CltrRecipe, {**ENCODER, **PARTS, "warm_up": "a.gin"}, "CltrRecipe.backbone brings its own vocabulary"),
+        (CltrRecipe, {**PARTS, "scored": 0}, "scored must be at least 1"),
+        (CltrRecipe, {"train": {"retriever": "a.gin"}}, "a 'retriever' is trained, on a backbone"),
+        (CltrRecipe, {**ENCODER, "models": {"retriever": "a"}}, "a 'retriever' is trained, on a backbone"),
+        (CltrRecipe, {**PARTS, "models": {"parts": "a"}}, "'parts' is to be trained and is given as well"),
+        (CltrRecipe, {**PARTS, "question_tokens": 0}, "question_tokens must be at least 1"),
+        (TableRecipe, {"train": {"joint_top4": "a"}}, "TableRecipe.train names joint_top4"),
+        (TableRecipe, {"strategy": "bm25"}, "no strategy is named"),
+        (TableRecipe, {"entities": "all"}, "must be 'spans' or 'linked'"),
+        (TableRecipe, {"wording": "spoken"}, "TableRecipe.wording must be 'lemmatised' or 'written', found 'spoken'"),
+        (TableRecipe, {"columns": 0}, "at least 1"),
+        (TableRecipe, {**ENCODER, "vocabulary": "spiece.model"}, "backbone brings its own vocabulary"),
+        (TableRecipe, {**ENCODER, "train": {"claim_only": "a.gin"}, "teacher": "x"}, "teaches the model 'closed'"),
+        (TableRecipe, {**ENCODER, "train": {"claim_only": "a.gin"}, "written": 9}, "learned by the model 'closed'"),
+        (TableRecipe, {"written": -1}, "written must be 0 or more, found -1"),
+        (TableRecipe, {"wrong_tables": 2}, "wrong_tables must lie between 0 and 1, found 2"),
+        (PointerRecipe, {"train": {"pairs": "a"}}, "PointerRecipe.train names pairs"),
+        (PointerRecipe, {"train": {"documents": "a"}}, "file for 'evidence'"),
+        (PointerRecipe, {**POINTERS, "documents": 40}, "from 1 to the 30 candidates"),
+        (PointerRecipe, {"attacked_share": 1.0}, "attacked_share must be"),
+        (PointerRecipe, {"attacked_claims": 0}, "attacked_claims must be"),
+        (PointerRecipe, {**POINTERS, "sentences": 0}, "sentences must be at least 1"),
+        (
+            PointerRecipe,
+            {**ENCODER, "train": {**POINTERS["train"], "titles": "c.gin"}},
+            "names titles, which is for T5",
+        ),
+        (
+            QuestionRecipe,
+            {"train": {"reader": "a.gin"}},
+            "unless method is 'bm25' or there is a backbone, for 'retriever'",
+        ),
+        (QuestionRecipe, {"train": {"retriever": "x"}}, "a gin file for 'reader'"),
+        (QuestionRecipe, {"train": {"writer": "x"}}, "names writer"),
+        (QuestionRecipe, {"indexes": ("raw",)}, "must hold 'text'"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(recipe, settings, told):
+    with pytest.raises(LisaxError, match=told):
+        recipe(**settings)
+
+
+@pytest.mark.parametrize(
+    "setting, told",
+    [
+        ("method = 'magic'", "found 'magic'"),
+        ("passages = 7", "one of 1, 5, 10, 20, 50, 100, found 7"),
+        ("train = {'reader': 'x', 'retriever_second': 'y'}", "name it too"),
+    ],
+)
+def test_settings_of_questions(setting, told):
+    with pytest.raises(LisaxError, match=told):
+        QuestionRecipe.read(["experiments/udt_qa/world.gin"], [f"QuestionRecipe.{setting}"])
+
+
+@pytest.mark.parametrize(
     "recipe, folder, setting",
     [
-        *((Recipe, "list5", setting) for setting in ("candidates", "train_candidates", "documents", "train_claims")),
-        *((Recipe, "list5", setting) for setting in ("report_claims", "validation_claims", "vocabulary_size")),
+        *((Recipe, "list5", setting) for setting in ("candidates", "train_claims", "vocabulary_size")),
         (TableRecipe, "open_tables", "report_claims"),
         (CltrRecipe, "cltr", "report_questions"),
         (PointerRecipe, "deseption", "candidates"),

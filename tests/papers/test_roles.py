@@ -122,16 +122,3 @@ def test_a_page_of_a_world_belongs_to_one_split(seed):
     splits = [split_of(index, seed) for index in range(200)]
     for tens in range(0, 200, 10):
         assert sorted(splits[tens : tens + 10]) == ["dev", "test", *["train"] * 8]
-
-
-def test_splits_of_a_world_share_no_page_and_no_claim(folder):
-    for what, of_page in (("claims", "c"), ("table_claims", "t"), ("questions", "q")):
-        rows = {
-            split: [json.loads(line) for line in (folder / f"{what}.{split}.jsonl").read_text().splitlines()]
-            for split in ("train", "dev", "test")
-        }
-        for one, other in itertools.combinations(rows.values(), 2):
-            pages = [{row["id"].partition(of_page)[0] for row in found} for found in (one, other)]
-            assert not pages[0] & pages[1]
-            if what != "questions":  # of a page and of another's table the same may be asked
-                assert not {row["claim"] for row in one} & {row["claim"] for row in other}

@@ -49,7 +49,7 @@ class Run(Staged):
     def stages(self):
         def stage(name, after, content):
             path = self.out / name
-            return Stage(name=name, after=after, outputs=[path], work=lambda: self._write(path, content()))
+            return Stage(name, after, [path], lambda: self._write(path, content()))
 
         return [
             stage("first", [], lambda: (self.recipe.width, self.recipe.depth)),
@@ -170,7 +170,7 @@ def test_two_stages_that_read_a_computed_value_both_depend_on_it(tmp_path):
     class Twice(Run):
         def stages(self):
             work = {name: (lambda name=name: self._write(self.out / name, self.half)) for name in ("one", "two")}
-            return [Stage(name=name, outputs=[self.out / name], work=work[name]) for name in work]
+            return [Stage(name, [], [self.out / name], work[name]) for name in work]
 
     Twice(tmp_path).run()
     run = Twice(tmp_path, Recipe(vocabulary_size=6))
@@ -242,10 +242,7 @@ def test_the_plan_says_what_would_be_done_and_writes_nothing(tmp_path):
 def test_mistakes_in_a_graph(tmp_path, stages, said):
     class Wrong(Run):
         def stages(self):
-            return [
-                Stage(name=name, after=after, outputs=[tmp_path / out], work=lambda: None)
-                for name, after, out in stages
-            ]
+            return [Stage(name, after, [tmp_path / out], lambda: None) for name, after, out in stages]
 
     with pytest.raises(ValueError, match=said):
         _ = Wrong(tmp_path).graph

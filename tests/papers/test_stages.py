@@ -19,7 +19,7 @@ def test_a_stage_runs_once_and_again_when_its_settings_or_what_it_depends_on_cha
         for name, setting, after in (("a", "first", []), ("b", "second", ["a"])):
             out = tmp_path / name
             work = lambda: (ran.append(name), runner.read(setting), out.write_text("done"))  # noqa: E731
-            runner.run(Stage(name=name, after=after, outputs=[out], work=work))
+            runner.run(Stage(name, after, [out], work))
         return runner
 
     run()
@@ -43,7 +43,7 @@ def test_an_interrupted_stage_keeps_its_workings_only_for_the_same_settings(tmp_
 
     def attempt(x, work, *reads):
         runner = StageRunner(tmp_path, value={"x": x}.get)
-        runner.run(Stage(name="s", outputs=[out], work=lambda: (*map(runner.read, reads), work())))
+        runner.run(Stage("s", [], [out], lambda: (*map(runner.read, reads), work())))
         return runner
 
     with pytest.raises(KeyboardInterrupt):
@@ -65,7 +65,7 @@ def test_what_a_killed_stage_has_read_is_known(tmp_path):
         (tmp_path / "out").write_text("")
 
     runner = StageRunner(tmp_path, value={"x": 1}.get)
-    runner.run(Stage(name="s", outputs=[tmp_path / "out"], work=work))
+    runner.run(Stage("s", [], [tmp_path / "out"], work))
     assert there == [{"x": 1}]
 
 
@@ -75,7 +75,7 @@ def test_a_setting_that_is_gone_has_changed(tmp_path):
     def run(recipe, setting):
         runner, out = StageRunner(tmp_path, value=lambda name: getattr(recipe, name)), tmp_path / "out"
         work = lambda: (ran.append(setting), runner.read(setting), out.write_text(""))  # noqa: E731
-        runner.run(Stage(name="s", outputs=[out], work=work))
+        runner.run(Stage("s", [], [out], work))
 
     for _ in range(2):
         run(SimpleNamespace(old=None), "old")
@@ -86,9 +86,9 @@ def test_a_setting_that_is_gone_has_changed(tmp_path):
 def test_a_stage_that_writes_nothing_is_an_error_and_until_stops(tmp_path):
     out = tmp_path / "missing"
     with pytest.raises(LisaxError, match="without writing"):
-        StageRunner(tmp_path).run(Stage(name="s", outputs=[out], work=lambda: None))
+        StageRunner(tmp_path).run(Stage("s", [], [out], lambda: None))
     with pytest.raises(Stopped):
-        StageRunner(tmp_path, until="s").run(Stage(name="s", outputs=[out], work=lambda: out.write_text("")))
+        StageRunner(tmp_path, until="s").run(Stage("s", [], [out], lambda: out.write_text("")))
     assert json.loads((tmp_path / "stages" / "s.json").read_text())["seconds"] >= 0
 
 
@@ -110,7 +110,7 @@ def _three_files(out, ran):
                 (out / file).write_text(META if "meta" in file else f"the bytes of {file}")
 
     outputs = [out / "lines.jsonl", out / "index", out / "models/m"]
-    StageRunner(out).run(Stage(name="s", outputs=outputs, work=work))
+    StageRunner(out).run(Stage("s", [], outputs, work))
 
 
 @pytest.mark.parametrize(

@@ -49,10 +49,3 @@ def test_one_split_is_enough_and_the_figures_are_told_and_written(folder, capfd)
 def test_training_needs_both_splits(folder, capfd):
     assert main(command(folder, "vocabulary")) == 1
     assert "claims for train and dev are needed, found dev" in capfd.readouterr().err
-
-
-def test_figures_of_a_whole_run_are_kept(folder):
-    (folder / "out").mkdir()
-    (folder / "out" / "metrics.json").write_text('{"models": {}}')
-    assert main(command(folder)) == 0
-    assert (folder / "out" / "metrics.json").read_text() == '{"models": {}}'

@@ -1,17 +1,12 @@
 """Every machine that is rented is known to libtpu, and its devices to `machines.DEVICES`."""
 
-import fcntl
 import json
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
 
 import pytest
 
 from lisax.errors import LisaxError
 from lisax.planning.machines import DEVICES, TOPOLOGIES, devices_of
-from tests.planning.test_plan import needs_compiler
+from tests.planning.test_plan import alone, needs_compiler
 
 OPEN_ALL = """
 from lisax.devices.platforms import plan_elsewhere
@@ -30,9 +25,7 @@ print(json.dumps(found))
 
 @needs_compiler
 def test_every_name_has_its_devices():
-    with open(Path(tempfile.gettempdir()) / "lisax-tests-of-plan.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        done = subprocess.run([sys.executable, "-P", "-c", OPEN_ALL], capture_output=True, text=True, timeout=500)
+    done = alone("-c", OPEN_ALL)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert {kind for _, kind in found.values()} == DEVICES.keys()

@@ -30,10 +30,14 @@ needs_compiler = pytest.mark.skipif(
 
 def plan(*arguments: str, devices: int = 1) -> subprocess.CompletedProcess:
     env = os.environ | {"JAX_NUM_CPU_DEVICES": str(devices)}
-    command = [sys.executable, "-P", "-m", "lisax", "plan", *GIN, *arguments]
-    # One process at a time may use the TPU compiler, and another file's tests may be doing so.
+    return alone("-m", "lisax", "plan", *GIN, *arguments, env=env)
+
+
+def alone(*command: str, env: dict | None = None) -> subprocess.CompletedProcess:
+    """Runs Python where no other does: one process at a time may use the TPU compiler."""
     with open(Path(tempfile.gettempdir()) / "lisax-tests-of-plan.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        command = [sys.executable, "-P", *command]
         return subprocess.run(command, env=env, capture_output=True, text=True, timeout=500)
 
 

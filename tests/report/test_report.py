@@ -14,9 +14,8 @@ from markup import HOSTILE, Page
 
 from lisax.records import LABELS
 from lisax.report import render as rendering
-from lisax.report.published import published
 from lisax.report.render import render, write_report
-from lisax.report.report import ClaimView, EvidenceView, Report, ResultRow, ResultTable
+from lisax.report.report import ClaimView, EvidenceView, Report, ResultRow, ResultTable, published
 
 
 def report(text="a text"):

@@ -1,5 +1,4 @@
-from lisax.report.published import published
-from lisax.report.report import Report, ResultTable
+from lisax.report.report import Report, ResultTable, published
 from lisax.report.text_table import text_tables
 
 REPORT = Report(

@@ -9,7 +9,7 @@ from lisax.formats.examples import Example
 from lisax.records import LABELS, Claim, Document, Label, Sentence
 from lisax.sampling import negatives
 from lisax.sampling.balancing import balanced, with_equal_labels
-from lisax.sampling.examples import lookup_in
+from lisax.sampling.examples import Draws, lookup_in
 from lisax.sampling.negatives import Window
 
 PAGES = [
@@ -34,7 +34,7 @@ def claims_of(sizes):
 def test_as_many_of_each_label_that_occurs(sizes, seed):
     claims, ranked = claims_of(sizes)
     window = Window(3, 8)
-    found = balanced(claims, ranked, LOOKUP, seed=seed, window=window)
+    found = balanced(claims, ranked, LOOKUP, Draws(seed, labelling_window=window))
     there = Counter()
     for claim in claims:
         there[claim.label] += len(claim.gold_ids) or len(negatives.pool(ranked[claim.id], (), window, 1))
@@ -51,13 +51,13 @@ def test_as_many_of_each_label_that_occurs(sizes, seed):
     drawn = Counter(example.claim_id for example in found if example.label is Label.NOT_ENOUGH_INFO)
     room = {i: len(negatives.pool(ranked[i], (), window, 1)) for i in drawn}
     assert all(drawn[i] >= max(drawn.values()) - 1 or drawn[i] == room[i] for i in drawn)  # in turns
-    assert found == balanced(claims, ranked, LOOKUP, seed=seed, window=window)
+    assert found == balanced(claims, ranked, LOOKUP, Draws(seed, labelling_window=window))
 
 
 def test_a_list_above_the_window_is_told_of():
     claims, ranked = claims_of([(Label.SUPPORTS, 1, 0), (Label.REFUTES, 1, 0), (Label.NOT_ENOUGH_INFO, 1, 2)])
     skipped = Counter()
-    assert len(balanced(claims, ranked, LOOKUP, seed=0, window=Window(6, 9), skipped=skipped)) == 3
+    assert len(balanced(claims, ranked, LOOKUP, Draws(labelling_window=Window(6, 9)), skipped)) == 3
     assert skipped == {negatives.MOVED: 1}
 
 

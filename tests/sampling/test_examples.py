@@ -4,10 +4,9 @@ from collections import Counter
 
 import pytest
 
-from lisax.errors import DataError
-from lisax.formats.examples import read_examples, write_examples
 from lisax.records import Claim, Document, Label, Sentence
 from lisax.sampling import examples, negatives
+from lisax.sampling.examples import Draws
 from lisax.sampling.negatives import Window
 
 PAGES = [
@@ -23,7 +22,7 @@ REFUTED = Claim("r", "refuted", Label.REFUTES, (("P3_1",),))
 UNKNOWN = Claim("n", "unknown", Label.NOT_ENOUGH_INFO)
 CLAIMS = [SUPPORTED, REFUTED, UNKNOWN]
 RUN = {claim.id: ALL for claim in CLAIMS}
-WINDOW = Window(5, 40)
+IN_WINDOW = Draws(ranking_window=Window(5, 40), labelling_window=Window(5, 40))
 
 
 def ids(example):
@@ -31,7 +30,7 @@ def ids(example):
 
 
 def test_ranking_is_one_to_one_with_the_titles_of_the_gold_pages():
-    built = list(examples.ranking(CLAIMS, RUN, LOOKUP, window=WINDOW))
+    built = list(examples.ranking(CLAIMS, RUN, LOOKUP, IN_WINDOW))
     found = Counter((e.claim_id, e.label) for e in built)
     assert found == {("s", True): 3, ("s", False): 3, ("r", True): 1, ("r", False): 1}
     assert [ids(e) for e in built if e.label and e.claim_id == "s"] == [["P1_1"], ["P2_2"], ["P9_3"]]
@@ -44,8 +43,8 @@ def test_ranking_is_one_to_one_with_the_titles_of_the_gold_pages():
 @pytest.mark.parametrize(("build", "moved"), [(examples.ranking, 2), (examples.pointwise, 1), (examples.listwise, 1)])
 def test_a_list_that_is_too_short_for_its_window_is_told_of(build, moved):
     long, short = Counter(), Counter()
-    list(build(CLAIMS, {claim.id: ALL for claim in CLAIMS}, LOOKUP, window=WINDOW, skipped=long))
-    list(build(CLAIMS, {claim.id: ALL[:6] for claim in CLAIMS}, LOOKUP, window=WINDOW, skipped=short))
+    list(build(CLAIMS, {claim.id: ALL for claim in CLAIMS}, LOOKUP, IN_WINDOW, long))
+    list(build(CLAIMS, {claim.id: ALL[:6] for claim in CLAIMS}, LOOKUP, IN_WINDOW, short))
     assert not long and short[negatives.MOVED] == moved
     assert list(examples.told({negatives.MOVED: 2, "a page": 3})) == [f"2 {negatives.MOVED}", "left out 3: a page"]
 
@@ -61,12 +60,12 @@ def test_pointwise_and_listwise_train_on_gold_and_on_the_window():
 
 
 def test_entities_of_training_may_be_spotted_as_in_inference():
-    built = list(examples.ranking(CLAIMS, RUN, LOOKUP, window=WINDOW, spot=lambda text: [text.title(), "X"]))
+    built = list(examples.ranking(CLAIMS, RUN, LOOKUP, Draws(spot=lambda text: [text.title(), "X"])))
     assert {e.entities for e in built} == {("Supported", "X"), ("Refuted", "X")}
 
 
 def test_weak_sentences_of_every_claim_are_no_information():
-    built = list(examples.pointwise(CLAIMS, RUN, LOOKUP, window=Window(1, 8), weak=2))
+    built = list(examples.pointwise(CLAIMS, RUN, LOOKUP, Draws(labelling_window=Window(1, 8), weak=2)))
     gold = [example for example in built if example.label != Label.NOT_ENOUGH_INFO]
     assert [ids(e) for e in gold] == [["P1_1"], ["P2_2"], ["P9_3"], ["P3_1"]]
     weak = [example for example in built if example.label == Label.NOT_ENOUGH_INFO]
@@ -84,7 +83,7 @@ def test_infused_has_one_example_an_evidence_set():
 
 
 def test_several_infused_lists_of_each_claim():
-    built = list(examples.infused(CLAIMS, RUN, LOOKUP, lists=40))
+    built = list(examples.infused(CLAIMS, RUN, LOOKUP, Draws(lists=40)))
     plain = list(examples.infused(CLAIMS, RUN, LOOKUP))
     assert Counter(one.claim_id for one in built) == dict.fromkeys((one.claim_id for one in plain), 40)
     as_selected = [ids(one) == READABLE[: len(one.sentences)] for one in built if one.claim_id == "n"]
@@ -103,7 +102,7 @@ def test_several_infused_lists_of_each_claim():
 
 
 def test_lists_are_as_long_as_their_sets_need():
-    built = list(examples.infused(CLAIMS, RUN, LOOKUP, lists=40, length=2))
+    built = list(examples.infused(CLAIMS, RUN, LOOKUP, Draws(lists=40, length=2)))
     assert {len(one.sentences) for one in built} == {1, 2}
     two = SUPPORTED.evidence_sets[0]
     assert len(two) == 2 and any(set(ids(one)) == set(two) for one in built)
@@ -128,48 +127,20 @@ def test_gold_without_text_is_skipped_and_counted():
 
 def test_draws_of_a_claim_do_not_depend_on_the_others():
     def negatives_of(claims):
-        return [ids(e) for e in examples.ranking(claims, RUN, LOOKUP, window=WINDOW) if e.claim_id == "r"]
+        return [ids(e) for e in examples.ranking(claims, RUN, LOOKUP, IN_WINDOW) if e.claim_id == "r"]
 
     assert negatives_of(CLAIMS) == negatives_of([REFUTED])
 
 
 def test_a_list_is_of_the_first_five_that_have_text():
-    assert (
-        ids(examples.listwise_input(SUPPORTED, ["P0_0", *READABLE[:2], READABLE[0], "gone_1", *READABLE[2:]], LOOKUP))
-        == (READABLE[:5])
-    )
+    ranked = ["P0_0", *READABLE[:2], READABLE[0], "gone_1", *READABLE[2:]]
+    assert [passage.id for passage in examples.first_found(ranked, LOOKUP)] == READABLE[:5]
 
 
 def test_msmarco_gives_two_examples_a_triple():
     built = list(examples.msmarco([("q", "yes", "no")]))
     found = [(e.claim, e.sentences[0].text, e.sentences[0].title, e.label) for e in built]
     assert found == [("q", "yes", "", True), ("q", "no", "", False)]
-
-
-def test_examples_survive_their_file(tmp_path):
-    built = [
-        *examples.ranking(CLAIMS, RUN, LOOKUP, window=WINDOW),
-        *examples.claim_only(CLAIMS),
-        *examples.infused(CLAIMS, RUN, LOOKUP),
-    ]
-    assert write_examples(tmp_path / "e.jsonl", built) == len(built)
-    assert list(read_examples(tmp_path / "e.jsonl")) == built
-
-
-@pytest.mark.parametrize(
-    "line, message",
-    [
-        ('{"claim": "c", "label": true}', "e.jsonl:1: field 'claim_id': the field is missing"),
-        ('{"claim_id": "1", "claim": "c", "label": "MAYBE"}', "field 'label': expected true"),
-        ('{"claim_id": "1", "claim": "c", "sentences": [{"id": "a", "title": "b"}]}', "field 'text'"),
-        ('{"claim_id": "1", "claim": "c", "sentences": [3]}', "field 'sentences': expected objects"),
-        ('{"claim_id": "1", "claim": "c", "entities": [3]}', "field 'entities': expected a list of strings"),
-    ],
-)
-def test_a_bad_line_is_named(tmp_path, line, message):
-    (tmp_path / "e.jsonl").write_text(line + "\n")
-    with pytest.raises(DataError, match=message):
-        list(read_examples(tmp_path / "e.jsonl"))
 
 
 def test_a_gold_set_of_more_than_five_is_cut():

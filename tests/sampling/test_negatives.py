@@ -21,14 +21,6 @@ def test_negatives_come_from_the_window_and_are_never_gold(gold, count, seed):
     assert all(50 <= int(unit[2:]) <= 200 for unit in drawn)
 
 
-@given(st.integers(0, 60), st.integers(0, 8), st.sets(st.sampled_from(RANKED[:60]), max_size=10))
-def test_a_short_list_gives_what_it_has(length, count, gold):
-    candidates = RANKED[:length]
-    drawn = negatives.sample(candidates, gold, LABELLING, count, negatives.generator(1, "7", "test"))
-    available = set(candidates[:25]) - gold
-    assert set(drawn) <= available and len(set(drawn)) == len(drawn) == min(count, len(available))
-
-
 def test_the_window_moves_up_by_halves_only_as_far_as_needed():
     assert negatives.pool(RANKED[:52], (), RANKING, 3) == ["p_50", "p_51", "p_52"]
     assert negatives.pool(RANKED[:30], (), RANKING, 3) == RANKED[24:30]

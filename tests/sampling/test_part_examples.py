@@ -1,17 +1,13 @@
 """Rows and columns of a table as examples: labels from answer cells, ids, and files that read back equal."""
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lisax.errors import DataError, LisaxError
-from lisax.formats.examples import read_examples, write_examples
-from lisax.formats.parts import PartExample, PartKind
-from lisax.records import Question, Table, cell_id
-from lisax.sampling import part_examples
-from lisax.sampling.part_examples import WINDOW, examples, parts_of
+from lisax.errors import LisaxError
+from lisax.formats.parts import OperationExample, PartExample, PartKind
+from lisax.records import Operation, Question, Table, cell_id
+from lisax.sampling.part_examples import WINDOW, examples, operations, parts_of
 
 TABLE = Table("t", "Clubs", ("year", "club", "note"), (("1921", "Tirol", ""), ("", " ", ""), ("1923", "Varn", "")))
 
@@ -44,31 +40,6 @@ def test_a_part_is_true_exactly_where_a_cell_lies_in_it(places):
     assert {unit for unit, label in parts.items() if label} == {
         f"a#r1c1#{part}" for i, j in places for part in (f"r{i}", f"c{j}")
     }
-
-
-def test_written_examples_read_back_equal(tmp_path):
-    path = tmp_path / part_examples.file_name(PartKind.ROW, "dev")
-    assert path.name == "parts_rows.dev.jsonl"
-    written = [*parts_of("q", "Who?", TABLE, ["t#r2c1"]), *parts_of("p", "Wer? שלום", TABLE)]
-    assert write_examples(path, written) == 8
-    assert list(read_examples(path, PartExample)) == written
-
-
-@pytest.mark.parametrize(
-    "field, value, message",
-    [
-        ("kind", "cell", "field 'kind': expected one of row, column"),
-        ("label", "true", "field 'label': expected true, false or null"),
-        ("header", ["a", "b"], "field 'header': expected 3 names, found 2"),
-        ("cells", ["a", 1, "c"], "field 'cells': expected a list of strings"),
-    ],
-)
-def test_a_wrong_field_is_named(tmp_path, field, value, message):
-    row = next(parts_of("q", "Who?", TABLE)).row()
-    path = tmp_path / "x.jsonl"
-    path.write_text(json.dumps(row) + "\n" + json.dumps(row | {field: value}) + "\n")
-    with pytest.raises(DataError, match=rf"x.jsonl:2: {message}"):
-        list(read_examples(path, PartExample))
 
 
 # --- Which rows and columns teach: of gold tables, thinned, and of tables that were retrieved -----------
@@ -130,3 +101,16 @@ def test_hard_parts_share_most_with_the_question():
     assert kept(PartKind.ROW) == ["t#r0", "t#r1"] and kept(PartKind.ROW, hard_parts=2) == ["t#r0", "t#r1", "t#r3"]
     assert kept(PartKind.COLUMN) == ["t#c0", "t#c1"]
     assert len(kept(PartKind.ROW, negative_parts=2)) == 4
+
+
+def test_operations_are_learned_of_questions_whose_operation_and_table_are_known():
+    questions = [
+        Question("a", "A?", evidence=("t2#r0c0", "t1#r0c0"), operation=Operation.MAX),
+        Question("b", "B?", evidence=("page_3", "t1"), operation=Operation.COUNT),
+        Question("c", "C?", evidence=("t1#r0c0",)),
+        Question("d", "D?", evidence=("v",), operation=Operation.SUM),
+    ]
+    assert list(operations(questions, TABLES.get)) == [
+        OperationExample("a", "A?", "t2", ("a", "b"), Operation.MAX),
+        OperationExample("b", "B?", "t1", ("a", "b"), Operation.COUNT),
+    ]

@@ -1,14 +1,9 @@
 """Builders of pointer examples over a handful of pages."""
 
-import json
 from collections import Counter
 
-import pytest
-
-from lisax.errors import DataError
 from lisax.formats import pointing
-from lisax.formats.examples import Passage, read_examples, write_examples
-from lisax.formats.pointing import PointerExample
+from lisax.formats.examples import Passage
 from lisax.records import Claim, Label
 from lisax.sampling import pointer_examples as built
 
@@ -59,26 +54,3 @@ def test_targets_are_what_the_model_reads():
     found = pointing.pointer_targets(3, Label.REFUTES, (2, 0), ((2,), (0, 2)))
     assert found == [[3, 2, 0, 1, 0, 0, 0, 0], [3, 0, 0, 0, 0, 0, 0, 0], [3, 1, 1, 1, 0, 0, 0, 0]]
     assert pointing.pointer_targets(1, None, (), ()) == [[1, 0, 0, 0, 0, 0, 0, 0]]
-
-
-EXAMPLE = PointerExample("1", "c", (Passage("a", "A", "text"), Passage("b", "B", "")), Label.SUPPORTS, ((1,), (0, 1)))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (
-            {"candidates": [{"id": "a"}], "sets": []},
-            r"field 'candidates\[0\]': expected an object with id, title and text",
-        ),
-        ({"sets": [[2]]}, r"field 'sets\[0\]': expected places from 0 to 1, found \[2\]"),
-        ({"label": True}, "field 'label': expected null or one of SUPPORTS"),
-    ],
-)
-def test_lines_read_back_and_bad_ones_are_named(tmp_path, change, message):
-    write_examples(tmp_path / "e.jsonl", [EXAMPLE])
-    assert list(read_examples(tmp_path / "e.jsonl", PointerExample)) == [EXAMPLE]
-    with open(tmp_path / "e.jsonl", "a") as file:
-        file.write(json.dumps(json.loads(json.dumps(EXAMPLE.row())) | change) + "\n")
-    with pytest.raises(DataError, match=message):
-        list(read_examples(tmp_path / "e.jsonl", PointerExample))

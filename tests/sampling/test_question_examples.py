@@ -6,9 +6,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from lisax.errors import DataError
-from lisax.formats.examples import read_examples, write_examples
-from lisax.formats.reading import QuestionExample
 from lisax.records import Document, Graph, Question, Sentence, Table
 from lisax.retrieval import mixed, passages
 from lisax.retrieval.passages import Source
@@ -78,7 +75,7 @@ def test_gold_passages_of_a_question_have_hard_negatives_in_turn(index):
     assert [[view.id for view in example.passages[1:]] for example in found] == [["h0", "h1"], ["h2", "h0"]]
 
 
-def test_a_reader_learns_from_what_is_retrieved_and_is_given_a_gold_passage_where_none_is(index, tmp_path):
+def test_a_reader_learns_from_what_is_retrieved_and_is_given_a_gold_passage_where_none_is(index):
     ranked = {"q1": ["text:Orm:0", "graph:Tarn:graph:0"], "q2": ["text:Orm:0"], "q3": ["text:Orm:0"]}
     gold, skipped = sampling.gold_passages(index, [CELL]), Counter()
     found = list(sampling.for_reader(index, [CELL, FREE, LOST], ranked, passages=2, gold=gold, skipped=skipped))
@@ -86,8 +83,3 @@ def test_a_reader_learns_from_what_is_retrieved_and_is_given_a_gold_passage_wher
     assert skipped.total() == 2
     used = list(sampling.for_reader(index, [CELL, LOST], ranked, passages=2))
     assert [len(example.passages) for example in used] == [2, 1]
-    write_examples(tmp_path / "reader.jsonl", found)
-    assert list(read_examples(tmp_path / "reader.jsonl", QuestionExample)) == found
-    (tmp_path / "bad.jsonl").write_text('{"question_id": "q", "question": "?", "answers": [], "passages": [["x"]]}\n')
-    with pytest.raises(DataError, match="bad.jsonl:1: field 'passages'"):
-        list(read_examples(tmp_path / "bad.jsonl", QuestionExample))

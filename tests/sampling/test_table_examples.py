@@ -1,11 +1,7 @@
 """Example builders over a handful of tables."""
 
-import json
 from collections import Counter
 
-import pytest
-
-from lisax.errors import DataError, LisaxError
 from lisax.formats.examples import read_examples
 from lisax.formats.tables import TableExample, TableView
 from lisax.records import Claim, Label, Table
@@ -93,11 +89,6 @@ def test_any_of_several_gold_tables_will_do():
     assert ids(built.closed([claim], TABLES.get, columns)) == {"two": ["t5"]}
 
 
-def test_k_is_at_least_one():
-    with pytest.raises(LisaxError, match="k = 0"):
-        list(built.retrieved(CLAIMS, RUN, TABLES.get, columns, 0))
-
-
 def test_files_of_all_depths_read_back_equal(tmp_path):
     counts = built.write_all(
         tmp_path, "train", [*CLAIMS, Claim("u", "?")], RUN, TABLES.get, columns, in_training=True, depths=(1, 3)
@@ -107,27 +98,6 @@ def test_files_of_all_depths_read_back_equal(tmp_path):
     assert seen == list(built.training(CLAIMS, RUN, TABLES.get, columns, 3))
     found = built.write_all(tmp_path, "dev", CLAIMS, RUN, TABLES.get, columns, in_training=False, depths=(3,))
     assert found == {"tables_closed": 3, "tables_top3": 6}
-
-
-TABLE = {"id": "t", "caption": "", "header": ["a"], "rows": [["1"]]}
-ROW = {"claim_id": "1", "claim": "c", "tables": [TABLE], "label": None, "gold": [True]}
-
-
-@pytest.mark.parametrize(
-    "change, message",
-    [
-        ({"tables": [TABLE | {"id": 3}]}, r"field 'tables\[0\].id': expected str, found 3"),
-        ({"tables": [TABLE | {"rows": [["1"], "x"]}]}, r"field 'tables\[0\].rows\[1\]': expected a list of strings"),
-        ({"tables": [TABLE | {"rows": [["1", "2"]]}]}, r"tables\[0\].rows\[0\]': expected 1 cells .* header, found 2"),
-        ({"tables": [TABLE | {"header": [1]}]}, r"field 'tables\[0\].header': expected a list of strings"),
-        ({"gold": [1]}, "field 'gold': expected 1 times true or false"),
-    ],
-)
-def test_a_bad_line_is_named(tmp_path, change, message):
-    (tmp_path / "e.jsonl").write_text(json.dumps(ROW) + "\n" + json.dumps(ROW | change) + "\n")
-    with pytest.raises(DataError, match=message):
-        list(read_examples(tmp_path / "e.jsonl", TableExample))
-    assert TableExample.from_row(ROW) == TableExample("1", "c", (TableView("t", "", ("a",), (("1",),)),), None, (True,))
 
 
 def test_unrelated_tables_do_not_say_enough():

@@ -17,7 +17,7 @@ from lisax.formats.vocabulary import REQUIRED_WORDS, SentencePieceVocabulary, tr
 from lisax.formats.vocabulary_file import TokenizerVocabulary
 from lisax.models.pair import FIRST
 from lisax.records import Operation, Question, Table
-from lisax.sampling import operation_examples, part_examples
+from lisax.sampling import part_examples
 from lisax.tasks import metrics
 
 TABLES = [
@@ -105,8 +105,8 @@ def test_headers_are_answered_by_the_word_of_an_operation(folder):
         Question(f"q{i}", "How many?", evidence=(f"t{i}",), operation=operation)
         for i, operation in enumerate((Operation.COUNT, None, Operation.NONE))
     ]
-    path = folder / "examples" / operation_examples.file_name("train")
-    assert write_examples(path, operation_examples.examples(questions, {table.id: table for table in TABLES}.get)) == 2
+    path = folder / "examples" / part_examples.operations_file("train")
+    assert write_examples(path, part_examples.operations(questions, {table.id: table for table in TABLES}.get)) == 2
     vocabulary = SentencePieceVocabulary(folder / "spiece.model")
     rows = list(read("cltr_aggregation"))
     found = [(row["inputs_pretokenized"].decode(), row["sentence_ids"].decode()) for row in rows]

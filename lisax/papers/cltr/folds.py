@@ -8,9 +8,10 @@ questions together; their mean and deviation over folds are reported too.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import os
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from lisax.corpora import Dataset
@@ -28,17 +29,15 @@ from lisax.progress import say
 from lisax.records import Question
 from lisax.report.report import Report
 from lisax.retrieval.runs import read_qrels, read_run
-from lisax.sampling.folds import Fold
-from lisax.sampling.folds import folds as deal
 
 
 class FoldData(Dataset):
     """A dataset whose questions are split by one fold of cross-validation: `train`, and the held-out `test`."""
 
-    def __init__(self, data: Dataset, fold: Fold):
+    def __init__(self, data: Dataset, train: Sequence[Question], held_out: Sequence[Question]):
         super().__init__(data.folder, {})
         self.layout, self._data = data.layout, data
-        self._dealt = {TRAIN: fold.train, REPORT: fold.held_out}
+        self._dealt = {TRAIN: train, REPORT: held_out}
 
     def may_read(self, file):
         return self._data.may_read(file)
@@ -54,6 +53,23 @@ class FoldData(Dataset):
         return self._data.tables(watch)
 
 
+def deal(questions: Sequence[Question], count: int) -> Iterator[tuple[list[Question], list[Question]]]:
+    """(training questions, held-out ones) of each of `count` folds, in the original order. Each question is held out
+    once; the folds' sizes differ by one question at most, and depend only on the questions' ids, not on their order.
+
+    Raises LisaxError for fewer questions than folds."""
+    if count < 2 or len(questions) < count:
+        raise LisaxError(
+            f"cross-validation needs at least two folds and one question per fold; found {count} folds and "
+            f"{len(questions)} questions"
+        )
+    dealt = sorted(questions, key=lambda question: hashlib.blake2b(f"0:{question.id}".encode()).digest())
+    fold_of = {question.id: number % count for number, question in enumerate(dealt)}
+    for fold in range(count):
+        train, held_out = ([one for one in questions if (fold_of[one.id] == fold) == held] for held in (False, True))
+        yield train, held_out
+
+
 def cross_validate(
     data: Dataset, out: str | os.PathLike, recipe: CltrRecipe, folds: int, workers: Workers | None = None
 ) -> str:
@@ -62,7 +78,7 @@ def cross_validate(
         raise LisaxError("cross-validation trains a model on each fold: the recipe names none (CltrRecipe.train)")
     splits = [split for split in data.question_splits if recipe.train_splits is None or split in recipe.train_splits]
     questions = by_id(question for split in splits for question in data.questions(split))
-    dealt_out = [FoldData(data, fold) for fold in deal(list(questions.values()), folds)]
+    dealt_out = [FoldData(data, *fold) for fold in deal(list(questions.values()), folds)]
     out = Path(out)
     dealt = dataclasses.replace(recipe, train_splits=None, report_split=None)
     common = Cltr(dealt_out[0], out, dealt)

@@ -30,7 +30,7 @@ from lisax.progress import say
 from lisax.records import Operation, Question, Table, split_cell_id
 from lisax.retrieval.table_store import TableStore
 from lisax.retrieval.table_text import gold_tables
-from lisax.sampling import operation_examples, part_examples
+from lisax.sampling import part_examples
 
 if TYPE_CHECKING:
     from lisax.papers.cltr.run import Cltr
@@ -85,14 +85,14 @@ class AggregationStages:
     @property
     def example_files(self) -> dict[str, Path]:
         return {
-            role: self._run.out / "examples" / operation_examples.file_name(role)
+            role: self._run.out / "examples" / part_examples.operations_file(role)
             for role in (TRAIN, VALIDATION)
-            if self.recipe.learns_operations
+            if AGGREGATION in self.recipe.train
         }
 
     def write_examples(self) -> None:
         for role, path in self.example_files.items():
-            made = operation_examples.examples(self._run.learned(role), self._run.lookup)
+            made = part_examples.operations(self._run.learned(role), self._run.lookup)
             count = write_examples(path, made)
             if not count:
                 raise LisaxError(
@@ -112,14 +112,8 @@ class AggregationStages:
         if not recipe.aggregates:
             return []
         reranked = [f"rerank.{role}" for role in (REPORT, *self.scored_roles)]
-        given = AGGREGATION in recipe.models
-        answer = Stage(
-            name="aggregate",
-            after=reranked if given else [*reranked, f"train.{AGGREGATION}"],
-            outputs=[self.file],
-            work=self._answer,
-        )
-        return [answer]
+        after = reranked if AGGREGATION in recipe.models else [*reranked, f"train.{AGGREGATION}"]
+        return [Stage("aggregate", after, [self.file], self._answer)]
 
     def _answer(self) -> None:
         run, threshold = self._run, self.threshold
@@ -141,8 +135,7 @@ class AggregationStages:
 
     @functools.cached_property
     def threshold(self) -> float:
-        """The given threshold, or the one fitted on held-out questions whose table is among the first by its
-        best cell."""
+        """The given threshold, or one fitted on held-out questions whose table is among the first by best cell."""
         run, role = self._run, AGGREGATING[VALIDATION]
         if self.recipe.aggregation_threshold is not None:
             return self.recipe.aggregation_threshold

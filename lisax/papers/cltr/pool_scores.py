@@ -194,8 +194,7 @@ def gold_run(scored: Iterable[PoolScores]) -> Iterator[Hit]:
 
 
 def by_cells(tables: Sequence[ScoredTable], of: str) -> np.ndarray:
-    """The values by which a pool's tables are ordered, float [tables]: their best cells (`of` "max") or the upper
-    bounds ("bound")."""
+    """What a pool's tables are ordered by, float [tables]: best cells (`of` "max") or upper bounds ("bound")."""
     return np.array([getattr(table, of) for table in tables])
 
 
@@ -209,8 +208,7 @@ def pruning_curve(
     first `top` tables by `worth` stay the same; `cost`: share of the tokens that are still read.
 
     `pool`: score only the first tables of the pool; `reach`: columns of all tables, rows of only the most promising
-    ones; `exact`: rows as long as a table may still enter the top, which loses nothing.
-    """
+    ones; `exact`: rows as long as a table may still enter the top, which loses nothing."""
     pools = [
         _Pool(pool.tables, worth(pool.tables, "max"), worth(pool.tables, "bound")) for pool in scored if pool.tables
     ]
@@ -220,8 +218,7 @@ def pruning_curve(
     tops = [pool.first(range(len(pool.tables)), top) for pool in pools]
 
     def point(limit: int | None, read: list[tuple[Sequence[int], Sequence[int]]]) -> dict:
-        """One point of the curve; `read` has (tables whose columns are read, tables whose rows are read) for
-        each pool."""
+        """One point; `read` has (tables whose columns are read, tables whose rows are read) for each pool."""
         same = [pool.first(rows, top) == best for pool, (_, rows), best in zip(pools, read, tops)]
         cost = sum(pool.cost(columns, rows) for pool, (columns, rows) in zip(pools, read))
         return {"limit": limit, "same": float(np.mean(same)), "cost": cost / whole}

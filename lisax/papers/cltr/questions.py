@@ -1,5 +1,4 @@
-"""The tables and questions of a run of CLTR: which are trained on, held out and reported, and which data are refused or
-left out."""
+"""The questions of a run of CLTR: which are trained on, held out and reported, and which are refused or left out."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from pathlib import Path
 from lisax.corpora import Dataset
 from lisax.corpora.reading import Watch, told
 from lisax.errors import DataError, LisaxError
-from lisax.papers.base import REPORT, TRAIN, VALIDATION, EncoderPipeline, tell
+from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
 from lisax.papers.cltr.operations import AGGREGATING, AggregationStages
 from lisax.papers.settings import fact, kept
 from lisax.records import Claim, Label, Question, Table, is_cell, split_cell_id
@@ -31,8 +30,7 @@ NO_TABLE = "questions about tables that the corpus does not have"
 
 
 def by_id(questions: Iterable[Question], others: Mapping[str, Question] = {}) -> dict[str, Question]:
-    """Questions of several splits by id. Raises an error for an id with two different questions, here or in
-    `others`."""
+    """Questions of several splits by id. An id of two different ones, here or in `others`, is an error."""
     found: dict[str, Question] = {}
     for question in questions:
         known = found.setdefault(question.id, others.get(question.id, question))
@@ -45,11 +43,10 @@ def by_id(questions: Iterable[Question], others: Mapping[str, Question] = {}) ->
     return found
 
 
-class QuestionPipeline(EncoderPipeline):
+class QuestionPipeline(Pipeline):
     """A run over tables and questions.
 
-    `index`: an existing index folder of the same tables to use. `made_from`: a digest of that index and of any other
-    input from outside the run."""
+    `index`: an existing index of the same tables to use. `made_from`: a digest of it and other outside input."""
 
     def __init__(
         self,
@@ -157,7 +154,7 @@ class QuestionPipeline(EncoderPipeline):
         tell(skipped)
         for role, found in made.items():
             needed = role == REPORT or recipe.learns or (role == VALIDATION and recipe.fuse_bm25)
-            if role == REPORT and found and not recipe.scores:
+            if role == REPORT and found and not recipe.scorers:
                 continue  # retrieval needs no cell
             if needed and not any(map(table_text.gold_tables, found.values())):
                 raise LisaxError(f"{self.data.folder}: no question for '{role}' is answered by a cell")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from lisax.errors import LisaxError
-from lisax.papers.recipe import MODEL, BackboneRecipe
+from lisax.papers.recipe import MODEL, PaperRecipe
 from lisax.retrieval.table_text import K1, POOL, B
 
 PARTS, ROWS, COLUMNS, AGGREGATION, OWN, RETRIEVER = "parts", "rows", "columns", "aggregation", "own", "retriever"
@@ -15,7 +15,7 @@ MODELS = (PARTS, ROWS, COLUMNS, AGGREGATION, OWN, RETRIEVER)
 
 
 @dataclasses.dataclass(frozen=True)
-class CltrRecipe(BackboneRecipe):
+class CltrRecipe(PaperRecipe):
     """Defaults are the paper's; a recipe for small machines is `experiments/cltr/scratch.gin`.
 
     `train` maps a model to its gin file. `parts` scores both rows and columns; `rows` and `columns` are the paper's two
@@ -23,8 +23,7 @@ class CltrRecipe(BackboneRecipe):
     start from, trained on questions generated from the collection's own tables (`sampling/own_questions.py`). `models`
     are trained models (checkpoints or bundles) that are only used, as in zero-shot transfer. With a `backbone`, tables
     are found by its vectors and BM25, and no head for operations is trained; `retriever` (ours) trains these vectors
-    first, on questions with their tables.
-    """
+    first, on questions with their tables."""
 
     gin_module: ClassVar[str] = "cltr"
     model_names: ClassVar[Sequence[str]] = MODELS
@@ -96,23 +95,9 @@ class CltrRecipe(BackboneRecipe):
         return bool(self.train)
 
     @property
-    def learns_operations(self) -> bool:
-        return AGGREGATION in self.train
-
-    @property
     def learns_parts(self) -> bool:
         """Whether the run trains a model of rows, columns or operations."""
         return bool(self.train.keys() - {RETRIEVER})
-
-    @property
-    def learns_to_retrieve(self) -> bool:
-        """Whether the run trains the vectors that find tables."""
-        return RETRIEVER in self.train
-
-    @property
-    def scores(self) -> bool:
-        """Whether rows and columns are scored, by a trained or a given model."""
-        return bool(self.scorers)
 
     @property
     def aggregates(self) -> bool:
@@ -121,6 +106,6 @@ class CltrRecipe(BackboneRecipe):
 
     @property
     def scorers(self) -> tuple[str, ...]:
-        """The scoring models: one for both kinds, or one for rows and one for columns."""
+        """The models, trained or given, that score rows and columns: one for both, or one for each."""
         given = {*self.train, *self.models} - {RETRIEVER}
         return () if not given else (PARTS,) if PARTS in given else (ROWS, COLUMNS)

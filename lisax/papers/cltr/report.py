@@ -13,8 +13,7 @@ from lisax.predict import answer_confidence
 from lisax.predict.table_answers import TableScores
 from lisax.records import Hit
 from lisax.report import charts, heatmap
-from lisax.report.published import published
-from lisax.report.report import Report, ResultTable
+from lisax.report.report import Report, ResultTable, published
 from lisax.retrieval.runs import read_qrels, read_run
 
 Runs = Mapping[str, Mapping[str, Sequence[Hit]]]

@@ -70,12 +70,12 @@ class Cltr(QuestionPipeline):
 
     @property
     def indexed(self) -> tuple[str, ...]:
-        return (WORDS,) if self.recipe.learns_to_retrieve else ("index",)
+        return (WORDS,) if RETRIEVER in self.recipe.train else ("index",)
 
     @property
     def tables_folder(self) -> Path:
         """The first index of the run, where tables are read."""
-        return self.out / WORDS if self.recipe.learns_to_retrieve else self.index_folder
+        return self.out / WORDS if RETRIEVER in self.recipe.train else self.index_folder
 
     @property
     def scored_roles(self) -> tuple[str, ...]:
@@ -84,14 +84,14 @@ class Cltr(QuestionPipeline):
     @property
     def orders(self) -> tuple[str, ...]:
         """The reported orders of the tables; the last is the run's own."""
-        if not self.recipe.scores:
+        if not self.recipe.scorers:
             return (BM25,)
         return (BM25, MEAN, MAX, *([FUSED] if self.recipe.fuse_bm25 else []))
 
     # --- Files ------------------------------------------------------------------------------
 
     def run_file(self, name: str, role: str = REPORT) -> Path:
-        return self.out / "runs" / f"{name}.{role}.trec"
+        return super().run_file(name, role)
 
     def qrels_file(self, what: str) -> Path:
         return self.out / "runs" / f"{what}.{REPORT}.qrels"
@@ -114,13 +114,11 @@ class Cltr(QuestionPipeline):
 
     @property
     def stored_weights(self) -> np.ndarray | None:
-        """The weights that are stored with the model: where cells have no weight, users who ask for cells are better
-        off without weights."""
+        """The weights that are stored with the model. Who asks for cells needs none by which cells do not count."""
         return self.fusion_weights if self.fusion_weights[0] > 0 else None
 
     def asked(self, role: str) -> tuple[list[Asked], list[Asked]]:
-        """The first answers to the questions of a role that are answered by a cell, and to the same questions without
-        their gold tables."""
+        """The first answers to a role's questions that a cell answers, and to the same without their gold tables."""
         questions = self.questions[role]
         pools = [pool for pool in self.scores(role) if any(map(is_cell, questions[pool.id].evidence))]
         asked = functools.partial(
@@ -132,8 +130,7 @@ class Cltr(QuestionPipeline):
 
     @kept
     def answer_confidence(self) -> AnswerConfidence | None:
-        """The probability that a best cell is right, fitted on held-out questions with and without their gold
-        tables."""
+        """The probability that a best cell is right, fitted on held-out questions with and without gold tables."""
         return answer_confidence.fit(itertools.chain(*self.asked(VALIDATION)))
 
     def pruning(self, limits: Sequence[int]) -> dict[str, dict]:
@@ -156,37 +153,29 @@ class Cltr(QuestionPipeline):
     def stages(self) -> list[Stage]:
         """The paper's pipeline, from questions to answer cells."""
         recipe, own_index = self.recipe, self.index_folder == self.out / "index"
-        if recipe.learns_to_retrieve and not own_index:
+        if RETRIEVER in recipe.train and not own_index:
             raise LisaxError("a retriever is trained for an index of the run's own: leave the given one out")
-        index = Stage(
-            name="index",
-            after=[f"train.{RETRIEVER}"] if recipe.learns_to_retrieve else [],
-            outputs=[self.index_folder] if own_index else [],
-            work=self._build_index if own_index else lambda: self.see("made_from"),
-        )
+        after = [f"train.{RETRIEVER}"] if RETRIEVER in recipe.train else []
+        index = Stage("index", after, [], lambda: self.see("made_from"))
+        if own_index:
+            index = Stage("index", after, [self.index_folder], self._build_index)
         roles = [*self.scored_roles]
         if recipe.learns_parts and self._negatives:
             roles = [*ROLES]
         roles = [role for role in ROLES if role in roles] + self.aggregation.retrieved_roles
-        retrieve = Stage(  # section 4.2: the pool of every question, and its relevance judgements
-            name="retrieve",
-            after=["index"],
-            outputs=[*(self.run_file(BM25, role) for role in roles), *map(self.qrels_file, (TABLES, CELLS))],
-            work=functools.partial(self._retrieve, roles),
-        )
+        # Section 4.2: the pool of every question, and its relevance judgements.
+        pools = [*(self.run_file(BM25, role) for role in roles), *map(self.qrels_file, (TABLES, CELLS))]
+        retrieve = Stage("retrieve", ["index"], pools, functools.partial(self._retrieve, roles))
         first = [index]
-        if recipe.learns_to_retrieve:
-            words = Stage(
-                name=WORDS,
-                outputs=[self.tables_folder],
-                work=functools.partial(self._build_words, self.tables_folder),
-            )
+        if RETRIEVER in recipe.train:
+            folder = self.tables_folder
+            words = Stage(WORDS, [], [folder], functools.partial(self._build_words, folder))
             first = [words, *self.stages_of_retriever(), index]
         return [
             *first,
             retrieve,
             *(self.stages_of_training() if recipe.learns_parts else []),
-            *(self.stages_of_answers() if recipe.scores else []),
+            *(self.stages_of_answers() if recipe.scorers else []),
         ]
 
     # --- Retrieval --------------------------------------------------------------------------
@@ -196,7 +185,7 @@ class Cltr(QuestionPipeline):
 
     def _build_index(self) -> None:
         self._build_words(self.index_folder)
-        if self.recipe.learns_to_retrieve:
+        if RETRIEVER in self.recipe.train:
             add_vectors(self.index_folder, Retriever.open(self.model_dir(RETRIEVER)), self.workers)
             self._fit_weight()
         elif self.recipe.backbone is not None:
@@ -230,14 +219,10 @@ class Cltr(QuestionPipeline):
             say(f"  {len(questions):,} questions for {role}")
             write_run(self.run_file(BM25, role), self.found(questions, self.recipe.pool), BM25)
         reported = self.questions[REPORT].values()
-        write_qrels(
-            self.qrels_file(TABLES),
-            {question.id: dict.fromkeys(self.gold_tables(question), 1) for question in reported},
-        )
-        write_qrels(
-            self.qrels_file(CELLS),
-            {question.id: dict.fromkeys(filter(is_cell, question.evidence), 1) for question in reported},
-        )
+        tables = {one.id: dict.fromkeys(self.gold_tables(one), 1) for one in reported}
+        write_qrels(self.qrels_file(TABLES), tables)
+        cells = {one.id: dict.fromkeys(filter(is_cell, one.evidence), 1) for one in reported}
+        write_qrels(self.qrels_file(CELLS), cells)
 
     def stages_of_retriever(self) -> list[Stage]:
         """Training of the vectors: each question with a table that answers it and others that BM25 finds."""
@@ -263,7 +248,7 @@ class Cltr(QuestionPipeline):
 
     @fact
     def required_words(self) -> Sequence[str]:
-        return (*REQUIRED_WORDS, *(self.preset.operation_words if self.recipe.learns_operations else ()))
+        return (*REQUIRED_WORDS, *(self.preset.operation_words if AGGREGATION in self.recipe.train else ()))
 
     def texts(self) -> Iterator[str]:
         """Questions and the parts of tables as models read them, from the data and from the warm-up's world."""
@@ -277,7 +262,7 @@ class Cltr(QuestionPipeline):
             few = dataclasses.replace(table, rows=table.rows[:ROWS_OF_A_TABLE])
             for example in part_examples.parts_of("", "", few):
                 yield TABLE_PARTS.encode(example, preset=self.preset, count_tokens=len).inputs
-            if self.recipe.learns_operations:
+            if AGGREGATION in self.recipe.train:
                 names = OperationExample("", "", table.id, table.header)
                 yield TABLE_OPERATION.encode(names, preset=self.preset, count_tokens=len).inputs
         for question in questions:
@@ -285,22 +270,11 @@ class Cltr(QuestionPipeline):
 
     def stages_of_training(self) -> list[Stage]:
         """Training of all models and their examples: every row and column of the gold tables, and of retrieved ones
-        if the recipe says so. A model that others may start from comes first, trained on questions generated from the
-        tables."""
+        if the recipe says so. A model that others may start from learns first from questions made of the tables."""
         train, headers = self.recipe.train, self.aggregation.example_files.values()
-        own = Stage(
-            name=OWN,
-            after=["index"],
-            outputs=[*self._part_files(self.out / OWN).values()],
-            work=self._write_own_examples,
-        )
-        examples = Stage(
-            name="examples",
-            after=["retrieve"],
-            outputs=[*self._part_files(self.out).values(), *headers],
-            work=self._write_examples,
-        )
-        before = [] if self.recipe.learns_to_retrieve else self.stages_before_training()
+        own = Stage(OWN, ["index"], self._part_files(self.out / OWN), self._write_own_examples)
+        examples = Stage("examples", ["retrieve"], [*self._part_files(self.out), *headers], self._write_examples)
+        before = [] if RETRIEVER in self.recipe.train else self.stages_before_training()
         return [
             *before,
             *([own, self.training(OWN, after=[OWN])] if OWN in train else []),
@@ -309,11 +283,7 @@ class Cltr(QuestionPipeline):
         ]
 
     def task_of(self, model: str) -> str:
-        return (
-            TASKS[model]
-            if model == RETRIEVER or self.recipe.backbone is None
-            else TASKS[model].replace("cltr_", "cltr_pair_")
-        )
+        return TASKS[model] if self.recipe.backbone is None else TASKS[model].replace("cltr_", "cltr_pair_")
 
     def lengths_of(self, model: str) -> dict[str, int]:
         if model == RETRIEVER:
@@ -345,12 +315,9 @@ class Cltr(QuestionPipeline):
         return found if any(found.values()) else {}
 
     @staticmethod
-    def _part_files(folder: Path) -> dict[tuple[PartKind, str], Path]:
-        return {
-            (kind, role): folder / "examples" / part_examples.file_name(kind, role)
-            for kind in PartKind
-            for role in (TRAIN, VALIDATION)
-        }
+    def _part_files(folder: Path) -> list[Path]:
+        roles = (TRAIN, VALIDATION)
+        return [folder / "examples" / part_examples.file_name(kind, role) for kind in PartKind for role in roles]
 
     def _write_parts(
         self, folder: Path, questions: Mapping[str, Sequence[Question]], pools: Mapping[str, Sequence[str]]
@@ -389,25 +356,17 @@ class Cltr(QuestionPipeline):
         trained = [f"train.{model}" for model in recipe.scorers if model in recipe.train]
 
         def rerank(role: str) -> Stage:
-            return Stage(
-                name=f"rerank.{role}",
-                after=["retrieve", *trained],
-                outputs=[self.scores_file(role)],
-                work=functools.partial(self._rerank, role),
-            )
+            work = functools.partial(self._rerank, role)
+            return Stage(f"rerank.{role}", ["retrieve", *trained], [self.scores_file(role)], work)
 
         runs = [*(order for order in self.orders if order != BM25), *(f"answers.{order}" for order in self.orders)]
         # The weights are stored with a model trained here; a given model is left unchanged.
         weighed = self.model_dir(recipe.scorers[0]) if recipe.fuse_bm25 and recipe.scorers[0] in recipe.train else None
         answer = Stage(
-            name="answer",
-            after=[f"rerank.{role}" for role in self.scored_roles],
-            outputs=[
-                *map(self.run_file, runs),
-                self.run_file("gold_table"),
-                *([weighed / FITTED] if weighed is not None else []),
-            ],
-            work=functools.partial(self._answer, weighed),
+            "answer",
+            [f"rerank.{role}" for role in self.scored_roles],
+            [*map(self.run_file, (*runs, "gold_table")), *([weighed / FITTED] if weighed is not None else [])],
+            functools.partial(self._answer, weighed),
         )
         return [
             *map(rerank, (*self.scored_roles, *self.aggregation.scored_roles)),

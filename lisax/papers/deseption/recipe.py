@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from lisax.errors import LisaxError
-from lisax.papers.attack_recipe import AttackRecipe
-from lisax.papers.recipe import BackboneRecipe
+from lisax.papers.recipe import PagesRecipe
 
 # Model -> task. The first and third train the encoder on single pairs; the pointers start from them.
 TASKS = {
@@ -22,14 +21,13 @@ TASKS = {
 
 
 @dataclasses.dataclass(frozen=True)
-class PointerRecipe(BackboneRecipe, AttackRecipe):
+class PointerRecipe(PagesRecipe):
     """Defaults are the paper's; a recipe for small machines is `experiments/deseption/scratch.gin`.
 
     `train` maps a model to its gin file: `documents` and `evidence` are the two pointers; `evidence_set` lacks the
     joint loss, and `evidence_reinforced` besides is rewarded by the FEVER score (the paper's baseline); `titles` and
     `labels` are trained on single pairs. `warm_up` is a recipe of LisT5. With a `backbone`, the pointers start from it
-    or from an adapter of it, and nothing is trained on single pairs.
-    """
+    or from an adapter of it, and nothing is trained on single pairs."""
 
     gin_module: ClassVar[str] = "deseption"
     model_names: ClassVar[Sequence[str]] = tuple(TASKS)
@@ -49,12 +47,6 @@ class PointerRecipe(BackboneRecipe, AttackRecipe):
     # Defences, reported next to the joint model: the temporal step and, with 2 hops, pages that the first pages name.
     temporal: bool = True
     hops: int = 2
-    k1: float = 0.6
-    b: float = 0.5
-    # The address of an index of a cluster (http://HOST:9200/NAME, of OpenSearch opensearch+http://…) that the pages are
-    # put in, as `lisax index cluster --replace` does, and are read from; None: an index in the run's folder.
-    cluster: str | None = None
-    train_claims: int | None = None  # training claims used; None: all
 
     def __post_init__(self):
         super().__post_init__()

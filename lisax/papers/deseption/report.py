@@ -6,18 +6,15 @@ import itertools
 from collections.abc import Iterable, Mapping
 
 from lisax.metrics import fever as fever_metrics
-from lisax.metrics.claim_words import claim_words_verdicts
 from lisax.papers import reporting
 from lisax.papers.attack_report import ALL, attack_figures, attack_tables, verdict_scores
-from lisax.papers.base import REPORT, TRAIN
+from lisax.papers.base import REPORT
 from lisax.papers.deseption.run import Deseption
 from lisax.papers.list5.report import claim_view
 from lisax.papers.over_pages import ATTACKED
 from lisax.records import Claim
-from lisax.report.published import published
-from lisax.report.report import Report, ResultTable
-from lisax.retrieval.runs import read_run
-from lisax.sampling.examples import Ranked, ranked_ids
+from lisax.report.report import Report, ResultTable, published
+from lisax.sampling.examples import Ranked
 from lisax.sampling.pointer_examples import EvidenceSets, page_sets, sentence_sets
 
 SHOWN_OF_A_KIND = 200
@@ -49,17 +46,15 @@ def finish(run: Deseption) -> str:
 
 
 def _figures(run: Deseption) -> dict:
-    claims = {i: claim for i, claim in run.claims[REPORT].items() if claim.label is not None}
+    claims = run.labelled_claims(REPORT)
     evaluated = {variant: fever_metrics.evaluate(claims, run.verdicts(variant, REPORT)) for variant in run.variants}
-    train = [claim for claim in run.claims[TRAIN].values() if claim.label]
     best = next(iter(run.variants))
     return {
         "retrieval": {role: _recalls(run, role) for role in run.reported_roles},
         "fever": evaluated[best],
         "best_variant": best,
         "variants": evaluated,
-        "majority": fever_metrics.evaluate(claims, fever_metrics.majority_verdicts(train, claims)),
-        "claim_words": fever_metrics.evaluate(claims, claim_words_verdicts(train, claims)),
+        **reporting.baselines(run, claims),
         "calibration": {
             name: found
             for name, variant in run.variants.items()
@@ -74,14 +69,13 @@ def _figures(run: Deseption) -> dict:
 
 
 def _recalls(run: Deseption, role: str) -> dict[str, float]:
-    """Recall of complete evidence sets, as shares of the claims with evidence. Pages: among all candidates, among the
-    first D candidates, among the D pages pointed to, and after a second hop. Sentences: among those read from the pages
-    pointed to."""
+    """Recall of complete evidence sets, as shares of the claims with evidence. Pages: among all candidates, the first D
+    candidates, the D pages pointed to, and after a second hop. Sentences: among those read of the pages pointed to."""
     claims, d = run.claims[role].values(), run.recipe.documents
     found = {
-        which: ranked_ids(read_run(run.pages_file(which, role)))
+        which: run.ranked(which, role)
         for which in ("candidates", "documents", "hops")
-        if run.pages_file(which, role).exists()
+        if run.run_file(which, role).exists()
     }
     found["first_candidates"] = {i: pages[:d] for i, pages in found["candidates"].items()}
     return {which: _recall(claims, pages, page_sets) for which, pages in found.items()} | {

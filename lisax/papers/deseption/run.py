@@ -16,9 +16,10 @@ from pathlib import Path
 
 from lisax.formats.examples import Example, Passage, write_examples
 from lisax.formats.pointing import COLUMNS, PointerExample
-from lisax.papers.base import TRAIN, VALIDATION, EncoderPipeline, Pipeline, tell
+from lisax.papers.base import TRAIN, VALIDATION, tell
 from lisax.papers.deseption.recipe import TASKS, PointerRecipe
 from lisax.papers.list5.recipe import WORLD_SHARES
+from lisax.papers.list5.run import List5
 from lisax.papers.over_pages import PagePipeline
 from lisax.papers.stages import Stage
 from lisax.predict.model import Model, depth_of
@@ -33,7 +34,6 @@ from lisax.sampling import examples as pairs
 from lisax.sampling import negatives, pointer_examples
 from lisax.sampling.balancing import balanced
 from lisax.sampling.negatives import Window
-from lisax.weights.checkpoints import FITTED
 from lisax.weights.model_folder import ModelFolder
 
 GOLD = "gold"
@@ -95,17 +95,26 @@ def _open_hops(folder: Path, k: int) -> Callable[[Sequence[tuple[Claim, Sequence
     )
 
 
-class Deseption(EncoderPipeline, PagePipeline):
+def _pointer_examples(
+    role: str,
+    claims: Sequence[Claim],
+    ranked: pairs.Ranked,
+    reads: tuple[pairs.Lookup, pointer_examples.EvidenceSets, int],
+    steps: int,
+    skipped: Counter,
+) -> Iterator[PointerExample]:
+    """In training a whole evidence set is among the candidates; examples for choosing checkpoints are as in use."""
+    if role == TRAIN:
+        return pointer_examples.training(claims, ranked, *reads, steps=steps, skipped=skipped)
+    return pointer_examples.as_used(claims, ranked, *reads)
+
+
+class Deseption(PagePipeline):
     """One run in the folder `out`; `stages` lists its steps."""
 
     recipe_class = PointerRecipe
     world_settings = {"shares": WORLD_SHARES}
-
-    @property
-    def warm_up_pipeline(self) -> type[Pipeline]:
-        from lisax.papers.list5.run import List5
-
-        return List5
+    warm_up_pipeline = List5
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -122,11 +131,7 @@ class Deseption(EncoderPipeline, PagePipeline):
             and (self.recipe.hops == 2 or variant.documents != "hops")
         }
 
-    # --- Files and inputs of stages ---------------------------------------------------------
-
-    def pages_file(self, which: str, role: str) -> Path:
-        """The run file of pages: `candidates`, `documents` (pointed to) or `hops`."""
-        return self.out / "runs" / f"{which}.{role}.trec"
+    # --- Inputs of stages: runs of pages, `candidates`, `documents` (pointed to) and `hops` ---
 
     def page(self, page_id: str) -> Passage | None:
         """A page as the document pointer reads it: its title."""
@@ -140,7 +145,7 @@ class Deseption(EncoderPipeline, PagePipeline):
             ranked = self.sentence_candidates(role)
             return {i: self._with_evidence(claim, ranked.get(i, ())) for i, claim in self.claims_of(role).items()}
         found = {}
-        for claim, hits in read_run(self.pages_file(pages, role)).items():
+        for claim, hits in read_run(self.run_file(pages, role)).items():
             of_pages = [self.sentences.of_pages([hit]) for hit in hits[: self.recipe.documents]]
             units = (unit for row in itertools.zip_longest(*of_pages) for unit in row if unit is not None)
             found[claim] = list(itertools.islice(units, self.recipe.sentences))
@@ -154,31 +159,16 @@ class Deseption(EncoderPipeline, PagePipeline):
 
     def stages(self) -> list[Stage]:
         """The paper's pipeline, from claims to verdicts."""
-        recipe = self.recipe
-        retrieve = Stage(  # M candidate pages per claim
-            name="retrieve",
-            after=self.indexed,
-            outputs=[self.pages_file("candidates", role) for role in self.roles],
-            work=self._retrieve,
-        )
-        point = [  # the D documents per claim, in the order of the pointers
-            Stage(
-                name=f"point.{role}",
-                after=["retrieve", "train.documents"],
-                outputs=[self.pages_file("documents", role)],
-                work=functools.partial(self._point, role),
-            )
-            for role in self.roles
-        ]
-        hop = [
-            Stage(
-                name=f"hop.{role}",
-                after=[f"point.{role}"],
-                outputs=[self.pages_file("hops", role)],
-                work=functools.partial(self._hop, role),
-            )
-            for role in (self.reported_roles if recipe.hops == 2 else ())
-        ]
+
+        def stage(name: str, role: str, after: Sequence[str], pages: str, work: Callable[[str], None]) -> Stage:
+            return Stage(f"{name}.{role}", after, [self.run_file(pages, role)], functools.partial(work, role))
+
+        found = [self.run_file("candidates", role) for role in self.roles]
+        retrieve = Stage("retrieve", self.indexed, found, self._retrieve)  # M candidate pages per claim
+        # The D documents per claim, in the order of the pointers.
+        point = [stage("point", role, ["retrieve", "train.documents"], "documents", self._point) for role in self.roles]
+        hopped = self.reported_roles if self.recipe.hops == 2 else ()
+        hop = [stage("hop", role, [f"point.{role}"], "hops", self._hop) for role in hopped]
         return [
             *self.stages_of_corpus(),
             retrieve,
@@ -196,32 +186,23 @@ class Deseption(EncoderPipeline, PagePipeline):
             claims = self.limited(role)
             opens = functools.partial(_open_candidates, self.index_folder, self.recipe.candidates)
             hits = self.at_workers(opens, claims, retrieval.CLAIMS_AT_A_TIME)
-            write_run(self.pages_file("candidates", role), hits, "candidates")
+            write_run(self.run_file("candidates", role), hits, "candidates")
 
     # --- Documents --------------------------------------------------------------------------
 
     def stages_of_documents(self) -> list[Stage]:
-        """Section 5.1: train on titles of gold pages against those of other candidates, as single pairs and by
-        pointing."""
+        """Section 5.1: train on titles of gold pages against other candidates', as single pairs and by pointing."""
         examples = self.stage_of_examples("documents", PAGE_EXAMPLES, self._write_page_examples, after=["retrieve"])
         return [examples, *self._trainings(("titles", "documents"), examples.name)]
 
     def _write_page_examples(self) -> None:
         recipe, skipped = self.recipe, Counter()
+        reads = self.page, pointer_examples.page_sets, recipe.candidates
         for role in (TRAIN, VALIDATION):
-            claims, ranked = self.limited(role), pairs.ranked_ids(read_run(self.pages_file("candidates", role)))
+            claims, ranked = self.limited(role), self.ranked("candidates", role)
             write_examples(self.examples_file(PAGE_EXAMPLES[0], role), self._title_pairs(claims, ranked))
-            self._write_pointers(
-                PAGE_EXAMPLES[1],
-                role,
-                claims,
-                ranked,
-                self.page,
-                pointer_examples.page_sets,
-                recipe.candidates,
-                recipe.documents,
-                skipped,
-            )
+            made = _pointer_examples(role, claims, ranked, reads, recipe.documents, skipped)
+            write_examples(self.examples_file(PAGE_EXAMPLES[1], role), made)
         tell(skipped)
 
     def _title_pairs(self, claims: Sequence[Claim], ranked: pairs.Ranked) -> Iterator[Example]:
@@ -241,48 +222,25 @@ class Deseption(EncoderPipeline, PagePipeline):
                     for unit in units:
                         yield Example(claim.id, claim.text, (Passage(unit, "", self.page(unit).title),), label=label)
 
-    def _write_pointers(
-        self,
-        name: str,
-        role: str,
-        claims: Sequence[Claim],
-        ranked: pairs.Ranked,
-        lookup: pairs.Lookup,
-        sets: pointer_examples.EvidenceSets,
-        k: int,
-        steps: int,
-        skipped: Counter,
-    ) -> None:
-        """Writes pointer examples. For training, a whole evidence set is put among the candidates; examples for
-        choosing checkpoints are as in use."""
-        if role == TRAIN:
-            made = pointer_examples.training(claims, ranked, lookup, sets, k, steps=steps, skipped=skipped)
-        else:
-            made = pointer_examples.as_used(claims, ranked, lookup, sets, k)
-        write_examples(self.examples_file(name, role), made)
-
     def _hop(self, role: str) -> None:
-        """The second hop: the last of the documents pointed to are replaced by pages that the sentences of the first
-        name."""
-        run = read_run(self.pages_file("documents", role))
+        """The second hop: pages that the sentences of the first documents name replace the last documents."""
+        run = read_run(self.run_file("documents", role))
         asked = ((claim, run.get(claim.id, ())) for claim in self.claims_of(role).values())
         opens = functools.partial(_open_hops, self.index_folder, self.recipe.documents)
         hits = self.at_workers(opens, asked, retrieval.CLAIMS_AT_A_TIME)
-        write_run(self.pages_file("hops", role), hits, "hops")
+        write_run(self.run_file("hops", role), hits, "hops")
 
     def _point(self, role: str) -> None:
-        model, claims = self.model_dir("documents"), self.limited(role)
-        ranked = pairs.ranked_ids(read_run(self.pages_file("candidates", role)))
+        model, claims, ranked = self.model_dir("documents"), self.limited(role), self.ranked("candidates", role)
         depth = depth_of(ModelFolder.find(model).card)
         examples = pointer_examples.as_used(claims, ranked, self.page, lambda claim: (), depth)
         hits = self.at_workers(functools.partial(_open_pointing, model), examples, CLAIMS_AT_A_TIME)
-        write_run(self.pages_file("documents", role), hits, "documents")
+        write_run(self.run_file("documents", role), hits, "documents")
 
     # --- Evidence ---------------------------------------------------------------------------
 
     def stages_of_evidence(self) -> list[Stage]:
-        """Section 5.2: train on labels of single sentences, then point and label jointly, and without the joint
-        loss."""
+        """Section 5.2: train on labels of single sentences, then point and label, with and without the joint loss."""
         after = [f"point.{TRAIN}", f"point.{VALIDATION}"]
         examples = self.stage_of_examples("sentences", SENTENCE_EXAMPLES, self._write_sentence_examples, after=after)
         models = ("labels", "evidence", "evidence_set", "evidence_reinforced")
@@ -290,26 +248,16 @@ class Deseption(EncoderPipeline, PagePipeline):
 
     def _write_sentence_examples(self) -> None:
         recipe, skipped = self.recipe, Counter()
-        drawn = {"seed": recipe.seed, "window": Window(*recipe.labelling_window), "skipped": skipped}
+        draws = pairs.Draws(recipe.seed, labelling_window=Window(*recipe.labelling_window), weak=recipe.weak_sentences)
+        pairs_of = pairs.pointwise if recipe.weak_sentences else balanced
+        reads = self.lookup, pointer_examples.sentence_sets, recipe.sentences
         for role in (TRAIN, VALIDATION):
             ranked = self.sentence_candidates(role)
             labelled = [claim for claim in self.limited(role) if claim.label is not None]
-            if recipe.weak_sentences:
-                made = pairs.pointwise(labelled, ranked, self.lookup, weak=recipe.weak_sentences, **drawn)
-            else:
-                made = balanced(labelled, ranked, self.lookup, **drawn)
+            made = pairs_of(labelled, ranked, self.lookup, draws, skipped)
             write_examples(self.examples_file(SENTENCE_EXAMPLES[0], role), made)
-            self._write_pointers(
-                SENTENCE_EXAMPLES[1],
-                role,
-                labelled,
-                ranked,
-                self.lookup,
-                pointer_examples.sentence_sets,
-                recipe.sentences,
-                pairs.LIST_LENGTH,
-                skipped,
-            )
+            made = _pointer_examples(role, labelled, ranked, reads, pairs.LIST_LENGTH, skipped)
+            write_examples(self.examples_file(SENTENCE_EXAMPLES[1], role), made)
         tell(skipped)
 
     # --- Training ---------------------------------------------------------------------------
@@ -336,26 +284,14 @@ class Deseption(EncoderPipeline, PagePipeline):
     def stages_of_verdicts(self) -> list[Stage]:
         """A temperature for each model that labels claims, fitted on held-out ones, and verdicts of every variant on
         the reported claims and their attacked versions."""
-        stages = [
-            Stage(
-                name=f"calibrate.{model}",
-                after=[f"train.{model}", f"point.{VALIDATION}"],
-                outputs=[self.model_dir(model) / FITTED],
-                work=functools.partial(self._calibrate, model),
-            )
-            for model in dict.fromkeys(variant.model for variant in self.variants.values())
-        ]
+        models = dict.fromkeys(variant.model for variant in self.variants.values())
+        held = f"point.{VALIDATION}"
+        stages = [self.calibration(model, held, functools.partial(self._calibrate, model)) for model in models]
         for name, variant in self.variants.items():
             pages = {"documents": "point", GOLD: "point", "hops": "hop"}.get(variant.documents)
             runs = [f"{pages}.{role}" for role in self.reported_roles] if pages else ["retrieve"]
-            stages.append(
-                Stage(
-                    name=f"predict.{name}",
-                    after=[f"calibrate.{variant.model}", *runs],
-                    outputs=[self.predictions_of(name, role) for role in self.reported_roles],
-                    work=functools.partial(self._predict, name, variant),
-                )
-            )
+            work = functools.partial(self._predict, name, variant)
+            stages.append(self.prediction(name, [f"calibrate.{variant.model}", *runs], work))
         return stages
 
     def _calibrate(self, model: str) -> None:

@@ -34,8 +34,7 @@ Numbered = tuple[str, tuple[int, str]]  # (file name, (number of the claim, its 
 def expand_candidates(
     run: str | os.PathLike, index: str | os.PathLike, out: str | os.PathLike, *, limit: int, options: Sequence[str]
 ) -> None:
-    """Writes the first `limit` sentences of each query's documents in `run` as a run, as in
-    `List5.retrieve_candidates`."""
+    """Writes the first `limit` sentences of each query's documents in `run` as a run, as LisT5's run does."""
     out = Path(out)
 
     def work(pipeline: beam.Pipeline) -> beam.PCollection:
@@ -66,8 +65,7 @@ def build_examples(
     """Writes `{variant}.{split}.jsonl` in `out`, as `sampling.files.write_all` does; returns counts of skipped
     examples.
 
-    `candidates` and `reranked` are run files of sentences; without `reranked` there is no ranker yet.
-    """
+    `candidates` and `reranked` are run files of sentences; without `reranked` there is no ranker yet."""
 
     def work(pipeline: beam.Pipeline) -> beam.PCollection:
         numbered = pipeline | "claims" >> beam.Create([(claim.id, (i, claim)) for i, claim in enumerate(claims)])
@@ -149,8 +147,7 @@ def _ranked(path: str) -> Iterable[tuple[str, list[str]]]:
 def _write_files(
     work: Callable[[beam.Pipeline], beam.PCollection], folder: Path, names: Sequence[str], options: Sequence[str]
 ) -> Counter:
-    """Runs the pipeline and writes the named files from the output of `work`; returns the counts of skipped
-    examples."""
+    """Runs `work` and writes the named files from its output; returns the counts of skipped examples."""
     folder.mkdir(parents=True, exist_ok=True)
     parts = Path(tempfile.mkdtemp(prefix=".beam-", dir=folder))
     try:

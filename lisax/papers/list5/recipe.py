@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from lisax.errors import LisaxError
-from lisax.papers.attack_recipe import AttackRecipe
-from lisax.papers.recipe import MODEL, BackboneRecipe
+from lisax.papers.recipe import MODEL, PagesRecipe
 from lisax.retrieval.mediawiki import WIKIPEDIA
 from lisax.sampling import negatives
 from lisax.sampling.examples import LIST_LENGTH
@@ -31,14 +30,13 @@ LABELLERS = ("claim_only", "label_pointwise", *LISTWISE)
 
 
 @dataclasses.dataclass(frozen=True)
-class Recipe(BackboneRecipe, AttackRecipe):
+class Recipe(PagesRecipe):
     """Defaults are the paper's; a recipe for small machines is `experiments/list5/scratch.gin`. With a `backbone`, its
     vectors and BM25 select sentences, and a trained ranker is not needed; `rerank` is one that orders the best of them
     again.
 
     Two models of `train` only serve as starting points: `pretrain` is trained on span corruption; `base` on ranking and
-    labelling single sentences at once, both against sentences retrieved by BM25.
-    """
+    labelling single sentences at once, both against sentences retrieved by BM25."""
 
     gin_module: ClassVar[str] = "list5"
     model_names: ClassVar[Sequence[str]] = (*STARTS, *RANKERS, *LABELLERS)
@@ -53,19 +51,13 @@ class Recipe(BackboneRecipe, AttackRecipe):
     # with a search of the corpus's own titles, which needs no network.
     method: str = "both"
     wiki: str = WIKIPEDIA
-    k1: float = 0.6
-    b: float = 0.5
-    # The address of an index of a cluster (http://HOST:9200/NAME, of OpenSearch opensearch+http://…) that the pages are
-    # put in, as `lisax index cluster --replace` does, and are read from; None: an index in the run's folder.
-    cluster: str | None = None
     # Values of k1 and b of which the best pair on held-out claims replaces the two; empty: no search.
     k1_grid: Sequence[float] = ()
     b_grid: Sequence[float] = ()
     documents: int = 150
     candidates: int = 200
     train_candidates: int | None = None  # sentences reranked per training claim; None: as for other claims
-    train_claims: int | None = None  # training claims reranked and used for the labellers; None: all
-    # Sampling.
+    # Sampling. Of training claims the first `train_claims` are reranked and used for the labellers.
     ranking_window: Sequence[int] = negatives.RANKING
     labelling_window: Sequence[int] = negatives.LABELLING
     base_window: Sequence[int] = (1, 10)
@@ -188,11 +180,6 @@ class Recipe(BackboneRecipe, AttackRecipe):
     @property
     def labellers(self) -> tuple[str, ...]:
         return tuple(name for name in LABELLERS if name in self.train)
-
-    @property
-    def labels(self) -> bool:
-        """Whether the run trains a labeller."""
-        return bool(self.labellers)
 
     @staticmethod
     def setting_of_tokens(model: str) -> str:

@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
 from lisax.metrics import fever as fever_metrics
-from lisax.metrics.claim_words import claim_words_verdicts
 from lisax.metrics.ranking import complete_sets, sentence_selection
 from lisax.papers import reporting
 from lisax.papers.attack_report import attack_figures, attack_tables, verdict_scores
@@ -15,11 +14,10 @@ from lisax.papers.list5.recipe import GIVEN, VECTORS, ZERO_SHOT
 from lisax.papers.list5.run import VARIANTS, List5, aggregate_of
 from lisax.papers.over_pages import ATTACKED
 from lisax.records import Claim, Hit, Prediction
-from lisax.report.published import published
-from lisax.report.report import ClaimView, EvidenceView, Heatmap, Report, ResultTable, figure
+from lisax.report.report import ClaimView, EvidenceView, Heatmap, Report, ResultTable, figure, published
 from lisax.retrieval.recall import recall as document_recall
 from lisax.retrieval.runs import read_run
-from lisax.sampling.examples import Lookup, first_passages
+from lisax.sampling.examples import Lookup, first_found
 
 CLAIMS_SHOWN = 2000
 RECALL = "recall@5"
@@ -66,11 +64,11 @@ PUBLISHED_NOTE = (
 
 def finish(run: List5) -> str:
     """Computes all figures, writes `metrics.json` and `report.html`, and returns the table for a terminal."""
-    claims = {i: claim for i, claim in run.claims[REPORT].items() if claim.label is not None}
+    claims = run.labelled_claims(REPORT)
     given = (ZERO_SHOT,) if run.recipe.zero_shot else ()
     vectors = () if run.recipe.backbone is None else (VECTORS,)
     selectors = ("bm25", *given, *vectors, *run.recipe.rankers, run.recipe.first_selector, run.recipe.selector)
-    selections = {name: read_run(run.selection_file(name, REPORT)) for name in dict.fromkeys(selectors)}
+    selections = {name: read_run(run.run_file(name, REPORT)) for name in dict.fromkeys(selectors)}
     verdicts = {
         variant: run.verdicts(variant, REPORT) for variant in VARIANTS if run.predictions_file(variant).exists()
     }
@@ -81,12 +79,12 @@ def finish(run: List5) -> str:
 def finish_early(run: List5) -> str:
     """For a run that stopped before its end: writes recall of pages and the majority's score to `metrics.json`, unless
     that has a whole run's, and returns them as a table for a terminal. Empty if nothing is retrieved yet."""
-    if not run.documents_file(REPORT).exists():
+    if not run.run_file("documents", REPORT).exists():
         return ""
-    claims = {i: claim for i, claim in run.claims[REPORT].items() if claim.label is not None}
+    claims, train = run.labelled_claims(REPORT), run.labelled_claims(TRAIN).values()
     found = {
         "retrieval": _document_recall(run, claims),
-        "majority": _majority(run, claims),
+        "majority": fever_metrics.evaluate(claims, fever_metrics.majority_verdicts(train, claims)),
         "claims": {role: len(of_role) for role, of_role in run.claims.items()},
         "reported_split": run.reported_split,
         **reporting.facts(run),
@@ -98,13 +96,7 @@ def finish_early(run: List5) -> str:
 
 
 def _document_recall(run: List5, claims: Mapping[str, Claim]) -> dict:
-    documents = read_run(run.documents_file(REPORT))
-    return document_recall(claims.values(), {i: [hit.id for hit in hits] for i, hits in documents.items()})
-
-
-def _majority(run: List5, claims: Mapping[str, Claim]) -> dict:
-    train = [claim for claim in run.claims[TRAIN].values() if claim.label]
-    return fever_metrics.evaluate(claims, fever_metrics.majority_verdicts(train, claims))
+    return document_recall(claims.values(), run.ranked("documents", REPORT))
 
 
 def _figures(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdicts: Mapping) -> dict:
@@ -123,8 +115,7 @@ def _figures(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdi
         "best_variant": best,
         **({"grid": run.grid} if run.grid else {}),
         "variants": evaluated,
-        "majority": _majority(run, claims),
-        "claim_words": fever_metrics.evaluate(claims, claim_words_verdicts(run.claims[TRAIN].values(), claims)),
+        **reporting.baselines(run, claims),
         "selection": {name: selection[name] | {"oracle_fever_score": oracle[name]} for name in selection},
         "calibration": {
             variant: found
@@ -146,12 +137,11 @@ def _name(measure: str, variant: str) -> str:
 
 def _read_of(hits: Iterable[Hit], lookup: Lookup) -> list[str]:
     """Ids of the sentences of a selection that a labeller reads."""
-    return [passage.id for passage in first_passages((hit.id for hit in hits), lookup)]
+    return [passage.id for passage in first_found((hit.id for hit in hits), lookup)]
 
 
 def best_variant(evaluated: Mapping[str, Mapping]) -> str | None:
-    """The variant that the report shows: listwise infused, as in the paper; without it, pointwise by any sentence, or
-    the given one."""
+    """The variant that the report shows: the paper's, listwise infused; else pointwise by any sentence, or given."""
     return next((variant for variant in ("infused", "any", GIVEN) if variant in evaluated), None)
 
 
@@ -239,7 +229,7 @@ def _views(
         if i in chosen
     ]
     if best and run.recipe.attacks:
-        selected = read_run(run.selection_file(run.recipe.selector, ATTACKED))
+        selected = read_run(run.run_file(run.recipe.selector, ATTACKED))
         views += [
             claim_view(run.lookup, run.claims[ATTACKED][i], verdict, scores(selected.get(i, ())))
             for i, verdict in itertools.islice(run.verdicts(best, ATTACKED).items(), CLAIMS_SHOWN)

@@ -43,7 +43,7 @@ from lisax.sampling import files, written
 from lisax.sampling.balancing import with_equal_labels
 from lisax.sampling.examples import LIST_LENGTH, Ranked
 from lisax.sampling.negatives import Window
-from lisax.weights.checkpoints import CHOSEN, FITTED, checkpoint_folder, complete_steps, write_chosen
+from lisax.weights.checkpoints import CHOSEN, checkpoint_folder, complete_steps, write_chosen
 from lisax.weights.pretrained import sendable
 
 BASE_WEAK = 2  # sentences without information per claim in the base's examples
@@ -141,7 +141,7 @@ class List5(SelectionPipeline):
     def _write_reranking_examples(self) -> None:
         draws, skipped = files.Draws(ranking_window=Window(*self.recipe.reranking_window)), Counter()
         for role in (TRAIN, VALIDATION):
-            claims, ranked = self.limited(role), self.selected(VECTORS, role)
+            claims, ranked = self.limited(role), self.ranked(VECTORS, role)
             made = self._ranking_rounds("rank", role, claims, ranked, draws, skipped)
             if role == TRAIN:
                 made = itertools.chain(made, written.draw_pairs(self.recipe.written, self.recipe.seed))
@@ -158,7 +158,7 @@ class List5(SelectionPipeline):
         )
         variants = {"rank": "rank", "label_candidates": "label_pointwise"}
         for role in (TRAIN, VALIDATION):
-            claims, candidates = list(self.claims_of(role).values()), self.candidates(role)
+            claims, candidates = list(self.claims_of(role).values()), self.ranked("candidates", role)
             for name in names:
                 made = self._ranking_rounds(variants[name], role, claims, candidates, draws, skipped)
                 write_examples(self.examples_file(name, role), made)
@@ -202,7 +202,7 @@ class List5(SelectionPipeline):
             written=recipe.written,
         )
         for role in (TRAIN, VALIDATION):
-            ranked = self.selected(selector, role)
+            ranked = self.ranked(selector, role)
             claims = [claim for claim in self.claims_of(role).values() if claim.id in ranked]
             for name in names:
                 made = files.build(
@@ -232,13 +232,9 @@ class List5(SelectionPipeline):
             return [training]
         ranks, selector = model in RANKERS, self.recipe.selector
         score = self._recall_of if ranks else functools.partial(self._fever_score_of, selector, model)
-        choice = Stage(
-            name=f"choose.{model}",
-            after=[training.name, "retrieve" if ranks else f"select.{selector}.{VALIDATION}"],
-            outputs=[self.model_dir(model) / CHOSEN],
-            work=functools.partial(self._choose, model, score),
-        )
-        return [training, choice]
+        after = [training.name, "retrieve" if ranks else f"select.{selector}.{VALIDATION}"]
+        work = functools.partial(self._choose, model, score)
+        return [training, Stage(f"choose.{model}", after, [self.model_dir(model) / CHOSEN], work)]
 
     def made_by(self, model: str) -> str:
         return f"choose.{model}" if model in self.recipe.chosen else super().made_by(model)
@@ -263,13 +259,13 @@ class List5(SelectionPipeline):
             run = Path(scratch) / "run"
             depth = self.recipe.train_candidates or self.recipe.candidates
             opens = functools.partial(Ranker.open, checkpoint)
-            self.rank_claims(opens, claims, self.candidates(VALIDATION), depth, run)
+            self.rank_claims(opens, claims, self.ranked("candidates", VALIDATION), depth, run)
             found = complete_sets(claims, read_run(run))
         return "recall@5", sum(found.values()) / max(1, len(found))
 
     def _fever_score_of(self, selector: str, model: str, checkpoint: Path) -> tuple[str, float]:
         """The FEVER score of a labeller's checkpoint on held-out claims; of a pointwise one, with `any_decides`."""
-        run = read_run(self.selection_file(selector, VALIDATION))
+        run = read_run(self.run_file(selector, VALIDATION))
         claims = {i: claim for i, claim in self.claims_of(VALIDATION).items() if i in run and claim.label is not None}
         opens = functools.partial(open_uncalibrated, checkpoint, self._reading_of(model))
         verdicts = self.verified(opens, claims.values(), run)
@@ -297,34 +293,21 @@ class List5(SelectionPipeline):
     # --- Verdicts ---------------------------------------------------------------------------
 
     def stages_of_verdicts(self) -> list[Stage]:
-        """A temperature for each labeller, fitted on held-out claims, and verdicts of every variant whose models the
-        recipe trains."""
+        """A temperature for each labeller, fitted on held-out claims, and verdicts of every trained variant."""
         selector = self.recipe.selector
-        calibrations = [
-            Stage(
-                name=f"calibrate.{labeller}",
-                after=[self.made_by(labeller), f"select.{selector}.{VALIDATION}"],
-                outputs=[self.model_dir(labeller) / FITTED],
-                work=functools.partial(self._calibrate, labeller, selector),
-            )
-            for labeller in dict.fromkeys(labeller for labeller, _ in self.variants.values())
-            if labeller != GIVEN
-        ]
-        return calibrations + [
-            Stage(
-                name=f"predict.{variant}",
-                after=[
-                    *([] if labeller == GIVEN else [f"calibrate.{labeller}"]),
-                    *(f"select.{selection}.{role}" for role in self.reported_roles),
-                ],
-                outputs=[self.predictions_of(variant, role) for role in self.reported_roles],
-                work=functools.partial(self._predict, variant, labeller, selection),
-            )
-            for variant, (labeller, selection) in self.variants.items()
-        ]
+        fitted = dict.fromkeys(labeller for labeller, _ in self.variants.values() if labeller != GIVEN)
+        held, stages = f"select.{selector}.{VALIDATION}", []
+        for labeller in fitted:
+            stages.append(self.calibration(labeller, held, functools.partial(self._calibrate, labeller, selector)))
+        for variant, (labeller, selection) in self.variants.items():
+            after = [f"calibrate.{labeller}"] if labeller in fitted else []
+            after += [f"select.{selection}.{role}" for role in self.reported_roles]
+            work = functools.partial(self._predict, variant, labeller, selection)
+            stages.append(self.prediction(variant, after, work))
+        return stages
 
     def _calibrate(self, labeller: str, selector: str) -> None:
-        run = read_run(self.selection_file(selector, VALIDATION))
+        run = read_run(self.run_file(selector, VALIDATION))
         self.calibrate_model(labeller, self.claims_of(VALIDATION).values(), run, self._reading_of(labeller))
 
     def _reading_of(self, labeller: str) -> dict[str, Any]:
@@ -340,6 +323,6 @@ class List5(SelectionPipeline):
             opens = functools.partial(Verifier.open, self.model_dir(labeller), aggregate=aggregate_of(variant) or "max")
         temporal = self.recipe.temporal and labeller != "claim_only"
         for role in self.reported_roles:
-            run = read_run(self.selection_file(selection, role))
+            run = read_run(self.run_file(selection, role))
             verdicts = self.verified(opens, self.claims_of(role).values(), run, temporal=temporal)
             self.write_verdicts(variant, role, verdicts)

@@ -17,7 +17,7 @@ from pathlib import Path
 from lisax.devices.workers import grouped, lines_to_file
 from lisax.files.places import cache_folder
 from lisax.files.writing import write_json
-from lisax.papers.base import TRAIN, VALIDATION, EncoderPipeline
+from lisax.papers.base import TRAIN, VALIDATION
 from lisax.papers.list5.recipe import RERANK, VECTORS, ZERO_SHOT
 from lisax.papers.over_pages import PagePipeline
 from lisax.papers.stages import Stage
@@ -76,16 +76,8 @@ def _open_hops(folder: Path) -> Callable[[Sequence[tuple[Claim, Sequence[Hit]]]]
     return hits_of
 
 
-class SelectionPipeline(EncoderPipeline, PagePipeline):
+class SelectionPipeline(PagePipeline):
     """The stages of a run that find and select sentences; the rankers are trained by `List5`."""
-
-    # --- Files ------------------------------------------------------------------------------
-
-    def documents_file(self, role: str) -> Path:
-        return self.out / "runs" / f"documents.{role}.trec"
-
-    def candidates_file(self, role: str) -> Path:
-        return self.out / "runs" / f"candidates.{role}.trec"
 
     def sentence_index(self, role: str) -> Path:
         return self.out / "runs" / f"sentences.{role}.bm25"
@@ -94,17 +86,6 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
     def grid_file(self) -> Path:
         return self.out / "grid.json"
 
-    def selection_file(self, ranker: str, role: str) -> Path:
-        return self.out / "runs" / f"{ranker}.{role}.trec"
-
-    # --- Inputs of stages -------------------------------------------------------------------
-
-    def candidates(self, role: str) -> dict[str, list[str]]:
-        return sampling.ranked_ids(read_run(self.candidates_file(role)))
-
-    def selected(self, ranker: str, role: str) -> dict[str, list[str]]:
-        return sampling.ranked_ids(read_run(self.selection_file(ranker, role)))
-
     # --- Retrieval --------------------------------------------------------------------------
 
     def stages_of_corpus(self) -> list[Stage]:
@@ -112,11 +93,9 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
         stages = super().stages_of_corpus()
         if not self.recipe.k1_grid:
             return stages
-        grid = Stage(name=GRID, outputs=[self.grid_file], work=self._search_grid)
-        return [
-            grid,
-            *(dataclasses.replace(stage, after=[GRID]) if stage.name == "index" else stage for stage in stages),
-        ]
+        grid = Stage(GRID, [], [self.grid_file], self._search_grid)
+        after_it = (dataclasses.replace(stage, after=[GRID]) if stage.name == "index" else stage for stage in stages)
+        return [grid, *after_it]
 
     def _search_grid(self) -> None:
         recipe, held = self.recipe, self.data_claims(VALIDATION).values()
@@ -140,12 +119,8 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
     def stage_of_retrieval(self) -> Stage:
         """K documents per claim (section 3.1), then their first sentences in retrieval order (section 3.2)."""
         roles = (TRAIN, VALIDATION, *self.reported_roles)
-        return Stage(
-            name="retrieve",
-            after=self.indexed,
-            outputs=[*map(self.documents_file, roles), *map(self.candidates_file, roles)],
-            work=functools.partial(self._retrieve, roles),
-        )
+        outputs = [self.run_file(name, role) for name in ("documents", "candidates") for role in roles]
+        return Stage("retrieve", self.indexed, outputs, functools.partial(self._retrieve, roles))
 
     def _retrieve(self, roles: Sequence[str]) -> None:
         recipe, method, wiki = self.recipe, self.recipe.method, ()
@@ -156,10 +131,10 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
         workers = None if wiki else self.workers  # a live wiki is asked by one process, one request at a time
         for role in roles:
             groups = grouped(opens, list(self.claims_of(role).values()), retrieval.CLAIMS_AT_A_TIME, workers)
-            write_run(self.documents_file(role), itertools.chain.from_iterable(groups), "documents")
-            found = read_run(self.documents_file(role)).items()
+            write_run(self.run_file("documents", role), itertools.chain.from_iterable(groups), "documents")
+            found = read_run(self.run_file("documents", role)).items()
             expanded = (self.sentences.candidates(claim, hits, recipe.candidates) for claim, hits in found)
-            write_run(self.candidates_file(role), itertools.chain.from_iterable(expanded), "candidates")
+            write_run(self.run_file("candidates", role), itertools.chain.from_iterable(expanded), "candidates")
 
     # --- Selection --------------------------------------------------------------------------
 
@@ -192,8 +167,8 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
         self, name: str, role: str, after: Sequence[str], work: Callable[[str], None], *further: Path
     ) -> Stage:
         """The stage that selects sentences by NAME for the claims of a role; `work` is given the role."""
-        outputs = [self.selection_file(name, role), *further]
-        return Stage(name=f"select.{name}.{role}", after=after, outputs=outputs, work=functools.partial(work, role))
+        outputs = [self.run_file(name, role), *further]
+        return Stage(f"select.{name}.{role}", after, outputs, functools.partial(work, role))
 
     def _select_by_given(self, role: str) -> None:
         opens = functools.partial(Ranker.open, sendable(self.recipe.zero_shot))
@@ -207,18 +182,14 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
         self._rank_by(opens, VECTORS, role, self.recipe.candidates)
 
     def _fitting_of_reranker(self) -> Stage:
-        return Stage(
-            name=f"fit.{RERANK}",
-            after=[f"select.{VECTORS}.{VALIDATION}", self.made_by(RERANK)],
-            outputs=[self.model_dir(RERANK) / FITTED],
-            work=self._fit_reranker,
-        )
+        after = [f"select.{VECTORS}.{VALIDATION}", self.made_by(RERANK)]
+        return Stage(f"fit.{RERANK}", after, [self.model_dir(RERANK) / FITTED], self._fit_reranker)
 
     def _fit_reranker(self) -> None:
         """Stores with the model how its score and that of vectors and BM25 are weighed, fitted on held-out claims."""
         recipe, claims = self.recipe, self.limited(VALIDATION)
         depth, opens = recipe.reranked, functools.partial(_sentence_ranker, self.model_dir(RERANK))
-        first = read_run(self.selection_file(VECTORS, VALIDATION))
+        first = read_run(self.run_file(VECTORS, VALIDATION))
         best = {claim: hits[:depth] for claim, hits in first.items()}
         with tempfile.TemporaryDirectory() as scratch:
             again = Path(scratch) / "run"
@@ -237,13 +208,13 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
 
     def _rank(self, ranker: str, role: str) -> None:
         depth = self.recipe.candidates
-        if role in (TRAIN, VALIDATION) and self.recipe.labels:
+        if role in (TRAIN, VALIDATION) and self.recipe.labellers:
             depth = self.recipe.train_candidates or depth
         self._rank_by(functools.partial(Ranker.open, self.model_dir(ranker)), ranker, role, depth)
 
     def _rank_by(self, opens: Callable[[], Ranker], name: str, role: str, depth: int) -> None:
-        claims, candidates = self.limited(role), self.candidates(role)
-        self.rank_claims(opens, claims, candidates, depth, self.selection_file(name, role), name)
+        claims, candidates = self.limited(role), self.ranked("candidates", role)
+        self.rank_claims(opens, claims, candidates, depth, self.run_file(name, role), name)
 
     def rank_claims(
         self,
@@ -266,7 +237,7 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
         from lisax.formats.ranking import titled
         from lisax.retrieval.bm25 import build
 
-        claims, candidates = self.limited(role), self.candidates(role)
+        claims, candidates = self.limited(role), self.ranked("candidates", role)
         units = dict.fromkeys(unit for claim in claims for unit in candidates.get(claim.id, ()))
         texts = ((p.id, titled(p.title, p.text, self.preset)) for p in map(self.lookup, units) if p)
         k1, b = self.bm25_parameters
@@ -277,20 +248,20 @@ class SelectionPipeline(EncoderPipeline, PagePipeline):
             for claim, row in zip(claims, found, strict=True)
             for rank, (unit, score) in enumerate(row, start=1)
         )
-        write_run(self.selection_file("bm25", role), hits, "bm25")
+        write_run(self.run_file("bm25", role), hits, "bm25")
 
     def _fuse(self, role: str) -> None:
         held, runs = (
-            [read_run(self.selection_file(name, of)) for name in ("rank_entities", "bm25")] for of in (VALIDATION, role)
+            [read_run(self.run_file(name, of)) for name in ("rank_entities", "bm25")] for of in (VALIDATION, role)
         )
         weights = score_fusion.fit(self.claims_of(VALIDATION).values(), *held)
         say("  log-odds of relevance: {:.2f} of the ranker's, {:+.2f} of BM25's share, {:+.2f}".format(*weights))
-        write_run(self.selection_file("fused", role), score_fusion.fuse(*runs, weights), "fused")
+        write_run(self.run_file("fused", role), score_fusion.fuse(*runs, weights), "fused")
 
     def _hop(self, first: str, role: str) -> None:
         """The second hop from the first selected sentences."""
-        run = read_run(self.selection_file(first, role))
+        run = read_run(self.run_file(first, role))
         pairs = ((claim, run[claim.id]) for claim in self.claims_of(role).values() if claim.id in run)
         opens = functools.partial(_open_hops, self.index_folder)
         hits = self.at_workers(opens, pairs, retrieval.CLAIMS_AT_A_TIME)
-        write_run(self.selection_file("hops", role), hits, "hops")
+        write_run(self.run_file("hops", role), hits, "hops")

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from lisax.corpora.tabfact import WORDINGS
 from lisax.errors import LisaxError
-from lisax.papers.recipe import MODEL, BackboneRecipe, ClaimsRecipe
+from lisax.papers.recipe import MODEL, ClaimsRecipe
 from lisax.retrieval.cells import Strategy
 
 TEXT_MODELS = ("claim_only", "closed", "one", "top3", "top5", "top10")
@@ -17,15 +17,14 @@ _FUSION = re.compile(r"(joint|reranking|ternary|uniform)_top(1|3|5|10)(_no_atten
 
 
 @dataclasses.dataclass(frozen=True)
-class TableRecipe(BackboneRecipe, ClaimsRecipe):
+class TableRecipe(ClaimsRecipe):
     """Defaults are the paper's; a recipe for small machines is `experiments/open_tables/scratch.gin`.
 
     `train` maps a model to its gin file. Text-to-text models: `claim_only`; `closed`, on the gold table; `one`, `top3`,
     `top5`, `top10`, on the first retrieved. Table fusion: `joint_top5`, `reranking_top5`, `ternary_top5`,
     `uniform_top5`, each also as `…_no_attention`, with 1, 3, 5 or 10 tables. `report_claims` limits reported
     verification; retrieval is reported for all claims. With a `backbone`, `closed` reads retrieved tables too, one by
-    one.
-    """
+    one."""
 
     gin_module: ClassVar[str] = "open_tables"
     model_names: ClassVar[Sequence[str]] = (
@@ -97,22 +96,17 @@ class TableRecipe(BackboneRecipe, ClaimsRecipe):
         return tuple(name for name in self.train if _FUSION.fullmatch(name))
 
     @property
-    def text(self) -> tuple[str, ...]:
-        return tuple(name for name in self.train if name in TEXT_MODELS)
-
-    @property
     def reads_singly(self) -> bool:
         """Whether the model `closed` reads retrieved tables too, each on its own."""
         return self.backbone is not None and "closed" in self.train
 
     @property
     def main(self) -> str | None:
-        """The model that the report shows: with a backbone `closed`; the joint one with attention and most tables, or
-        else any other."""
+        """The model that the report shows: `closed` with a backbone; else joint with attention, most tables; or any."""
         if self.reads_singly:
             return "closed"
         joint = [name for name in self.fusion if name.startswith("joint") and not name.endswith("attention")]
-        return max(joint, key=depth_of) if joint else next(iter((*self.fusion, *self.text)), None)
+        return max(joint, key=depth_of) if joint else next(iter((*self.fusion, *self.train)), None)
 
     @property
     def closest_to_gold(self) -> str | None:

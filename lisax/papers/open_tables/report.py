@@ -19,8 +19,7 @@ from lisax.predict import calibrating
 from lisax.predict.table_verifier import ONE_BY_ONE
 from lisax.records import LABELS, Claim, Hit, Label, Prediction
 from lisax.report import charts
-from lisax.report.published import published
-from lisax.report.report import ClaimView, GridView, Heatmap, Report, ResultTable
+from lisax.report.report import ClaimView, GridView, Heatmap, Report, ResultTable, published
 from lisax.retrieval.cells import Strategy
 from lisax.retrieval.runs import as_found, read_run
 from lisax.sampling import table_examples
@@ -56,8 +55,7 @@ def finish(run: OpenTables) -> str:
 
 def finish_early(run: OpenTables) -> str:
     """For a run that stopped before its models: writes the retrieval's figures to `metrics.json`, unless that has a
-    whole run's, and returns them as a table for a terminal. Empty if nothing is retrieved yet or no claim has a gold
-    table."""
+    whole run's, and returns their table. Empty if nothing is retrieved yet or no claim has a gold table."""
     reported = {claim.id: claim for claim in run.read_claims(run.reported_split)}
     if not run.main_run.exists() or not any(claim.gold_ids for claim in reported.values()):
         return ""
@@ -75,7 +73,7 @@ def _retrieval(run: OpenTables, reported: Mapping[str, Claim]) -> dict[str, dict
     """The figures of all runs over the reported claims that there are, by strategy and entities."""
     retrieval: dict[str, dict] = {}
     for strategy, mode in run.compared_pairs:
-        if (file := run.run_file(strategy, mode, REPORT)).exists():
+        if (file := run.run_file(f"{strategy}.{mode}", REPORT)).exists():
             hits = read_run(file)
             found = {query: as_found(of_query) for query, of_query in hits.items()}
             retrieval.setdefault(str(strategy), {})[mode] = figures.hits(reported, hits) | {
@@ -87,7 +85,7 @@ def _retrieval(run: OpenTables, reported: Mapping[str, Claim]) -> dict[str, dict
 def _figures(run: OpenTables) -> dict:
     recipe = run.recipe
     reported = {claim.id: claim for claim in run.read_claims(run.reported_split)}
-    claims = {i: claim for i, claim in run.claims[REPORT].items() if claim.label is not None}
+    claims = run.labelled_claims(REPORT)
     right: dict[str, dict[str, float]] = {}  # of each claim, by model
     hits = read_run(run.main_run)
     models = {}
@@ -128,8 +126,9 @@ def _calibration(run: OpenTables, model: str, claims: Mapping[str, Claim]) -> di
 def _fusion(run: OpenTables, model: str) -> dict:
     """Figures of fusion models only: sufficiency, open verdicts at the threshold, and the ranking of tables."""
     decided, scores = run.decided(model, REPORT), run.scores(model, REPORT)
-    examples = run.examples(table_examples.file_name(depth_of(model)), REPORT)
-    threshold, sufficiency = run.threshold(model), scores["sufficiency"]
+    examples = run.examples_of(model, REPORT)
+    decision, sufficiency = run.decision(model), scores["sufficiency"]
+    threshold = decision and decision.threshold
     truth = table_truth.truth(scores["probabilities"])
     open_label = truth.argmax(1) if threshold is None else np.where(sufficiency <= threshold, 2, truth.argmax(1))
     gold = np.array(
@@ -165,7 +164,7 @@ def _fusion(run: OpenTables, model: str) -> dict:
 
 def _report(run: OpenTables, found: Mapping) -> Report:
     main = found["best_model"]
-    claims = {i: claim for i, claim in run.claims[REPORT].items() if claim.label is not None}
+    claims = run.labelled_claims(REPORT)
     verdicts = run.verdicts(main) if main else {}
     chosen = {i: verdicts[i].verdict for i in claims if i in verdicts}
     evaluated = found["models"]
@@ -308,7 +307,7 @@ def _verdict_tables(run: OpenTables, found: Mapping) -> list[ResultTable]:
 def _curve_chart(run: OpenTables, model: str) -> charts.Chart | None:
     """Precision by recall of "the gold table is among those read"."""
     known = run.labelled(model, REPORT)
-    decided, scores = run.decided(model, REPORT)[known], run.sufficiency(model, REPORT)[known]
+    decided, scores = run.decided(model, REPORT)[known], run.scores(model, REPORT)["sufficiency"][known]
     if not decided.any() or decided.all():
         return None
     curve = figures.precision_recall(scores, decided)
@@ -328,8 +327,7 @@ def _attention(run: OpenTables, model: str) -> list[Heatmap]:
     attention, k = run.scores(model, REPORT)["attention"], depth_of(model)
     if not attention.shape[1] or k == 1:
         return []
-    examples = run.examples(table_examples.file_name(k), REPORT)
-    claims = run.claims[REPORT]
+    examples, claims = run.examples_of(model, REPORT), run.claims[REPORT]
     groups = np.array([figures.gold_rank(claims[example.claim_id], example.unit_ids) for example in examples])
     places = tuple(str(i) for i in range(1, k + 1))
     made = []

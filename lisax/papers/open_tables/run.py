@@ -30,8 +30,9 @@ from lisax.metrics import tables as figures
 from lisax.metrics import temperature
 from lisax.metrics.temperature import Calibration
 from lisax.models import table_truth
-from lisax.papers.base import REPORT, TRAIN, VALIDATION, EncoderPipeline, Pipeline, tell
+from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
 from lisax.papers.list5.recipe import TABLE_SHARES, WORLD_SHARES
+from lisax.papers.list5.run import List5
 from lisax.papers.open_tables.recipe import TableRecipe, depth_of, is_fusion, task_of
 from lisax.papers.settings import kept
 from lisax.papers.stages import Stage
@@ -47,10 +48,9 @@ from lisax.records import LABELS, Claim, Label, Table
 from lisax.retrieval import tables as table_retrieval
 from lisax.retrieval.cells import CellIndex, Strategy, build
 from lisax.retrieval.run_files import found_by_cells
-from lisax.retrieval.runs import read_run, write_run
+from lisax.retrieval.runs import write_run
 from lisax.retrieval.table_store import TableStore
 from lisax.sampling import table_examples
-from lisax.sampling.examples import ranked_ids
 from lisax.sampling.table_examples import CLOSED, CLOSED_AND_WRONG, DEPTHS
 from lisax.weights.checkpoints import FITTED, write_fitted
 from lisax.weights.model_folder import ModelFolder
@@ -88,7 +88,7 @@ def _of_tables(model: Model, examples: Sequence[TableExample]) -> Iterable[tuple
     return zip(*found, sufficiency(model, examples, found.probabilities), strict=True)
 
 
-class OpenTables(EncoderPipeline):
+class OpenTables(Pipeline):
     """One run in the folder `out`; `stages` lists its steps."""
 
     indexed = ("tables",)
@@ -118,11 +118,7 @@ class OpenTables(EncoderPipeline):
 
     @property
     def warm_up_pipeline(self) -> type[Pipeline]:
-        if self.recipe.warm_up_pipeline == "open_tables":
-            return OpenTables
-        from lisax.papers.list5.run import List5
-
-        return List5
+        return OpenTables if self.recipe.warm_up_pipeline == "open_tables" else List5
 
     def read_claims(self, split: str) -> Iterator[Claim]:
         return self._worded.table_claims(split)
@@ -142,15 +138,17 @@ class OpenTables(EncoderPipeline):
     def index_folder(self, strategy: str) -> Path:
         return self.out / "index" / strategy
 
-    def run_file(self, strategy: str, entities: str, role: str) -> Path:
-        return self.out / "runs" / f"{strategy}.{entities}.{role}.trec"
-
     def scores_file(self, model: str, role: str) -> Path:
         return self.out / "predictions" / f"{model}.{role}.npz"
 
     @property
+    def main_name(self) -> str:
+        """The name of the runs that verification reads from."""
+        return f"{self.recipe.strategy}.{self.recipe.entities}"
+
+    @property
     def main_run(self) -> Path:
-        return self.run_file(self.recipe.strategy, self.recipe.entities, REPORT)
+        return self.run_file(self.main_name, REPORT)
 
     # --- Inputs of stages -------------------------------------------------------------------
 
@@ -166,9 +164,9 @@ class OpenTables(EncoderPipeline):
     def lookup(self, table: str) -> Table | None:
         return self.tables.get(table)
 
-    def entities(self, claim: Claim, mode: str) -> Sequence[str]:
-        """The entities used to retrieve tables for a claim: spans of its own text, or those linked against its gold
-        table."""
+    @functools.lru_cache(1 << 14)
+    def _entities(self, claim: Claim, mode: str) -> Sequence[str]:
+        """What retrieves tables for a claim: spans of its own text, or entities linked against its gold table."""
         return table_retrieval.entities(claim, mode, self._gold((claim,), mode))
 
     def _gold(self, claims: Iterable[Claim], mode: str) -> dict[str, Table]:
@@ -176,51 +174,40 @@ class OpenTables(EncoderPipeline):
         return table_retrieval.gold_tables(self.lookup, claims, self.data.folder) if mode == "linked" else {}
 
     def columns(self, table: Table, claim: Claim) -> tuple[int, ...]:
-        return self.index.columns(table, self._read_by(claim, self.recipe.entities), self.recipe.columns)
+        return self.index.columns(table, self._entities(claim, self.recipe.entities), self.recipe.columns)
 
     def rows(self, table: Table, claim: Claim, count: int) -> tuple[int, ...]:
         """The rows whose cells match the claim's entities best."""
-        return self.index.rows(table, self._read_by(claim, self.recipe.entities), count)
-
-    @functools.lru_cache(1 << 14)
-    def _read_by(self, claim: Claim, mode: str) -> Sequence[str]:
-        return self.entities(claim, mode)
+        return self.index.rows(table, self._entities(claim, self.recipe.entities), count)
 
     @functools.lru_cache(4)
     def examples(self, name: str, role: str) -> list[TableExample]:
         return list(read_examples(self.examples_file(name, role), TableExample))
+
+    def examples_of(self, model: str, role: str) -> list[TableExample]:
+        """The claims with the retrieved tables that a model reads."""
+        return self.examples(table_examples.file_name(depth_of(model)), role)
 
     # --- Stages -----------------------------------------------------------------------------
 
     def stages(self) -> list[Stage]:
         """The paper's pipeline, from tables and claims to verdicts."""
         recipe = self.recipe
-        tables = Stage(
-            name="tables",
-            outputs=[self.out / "tables"],
-            work=lambda: TableStore.build(self.data.tables(), self.out / "tables"),
-        )
+        folder = self.out / "tables"
+        tables = Stage("tables", [], [folder], lambda: TableStore.build(self.data.tables(), folder))
         indexes = [
-            Stage(
-                name=f"index.{strategy}",
-                after=["tables"],
-                outputs=[self.index_folder(strategy)],
-                work=functools.partial(self._build_index, strategy),
-            )
-            for strategy in recipe.strategies
+            Stage(f"index.{one}", ["tables"], [self.index_folder(one)], functools.partial(self._build_index, one))
+            for one in recipe.strategies
         ]
-        retrieve = Stage(  # section 3: the ten best tables per claim
-            name="retrieve",
-            after=[f"index.{recipe.strategy}"],
-            outputs=[self.run_file(recipe.strategy, recipe.entities, role) for role in self.roles],
-            work=self._retrieve,
-        )
+        # Section 3: the ten best tables per claim.
+        found = [self.run_file(self.main_name, role) for role in self.roles]
+        retrieve = Stage("retrieve", [f"index.{recipe.strategy}"], found, self._retrieve)
         compared = [pair for pair in self.compared_pairs if pair != (recipe.strategy, recipe.entities)]
         compare = Stage(  # the table of section 5.1: every strategy, with linked entities and with spans
-            name="compare",
-            after=["retrieve", *(f"index.{strategy}" for strategy in recipe.strategies)],
-            outputs=[self.run_file(*pair, REPORT) for pair in compared],
-            work=functools.partial(self._compare, compared),
+            "compare",
+            ["retrieve", *(f"index.{strategy}" for strategy in recipe.strategies)],
+            [self.run_file(".".join(pair), REPORT) for pair in compared],
+            functools.partial(self._compare, compared),
         )
         return [
             tables,
@@ -242,13 +229,13 @@ class OpenTables(EncoderPipeline):
         strategy, mode = Strategy(self.recipe.strategy), self.recipe.entities
         for role in self.roles:
             claims = self.read_claims(self.reported_split) if role == REPORT else self.limited(role)
-            self._search(strategy, mode, list(claims), self.run_file(strategy, mode, role))
+            self._search(strategy, mode, list(claims), role)
 
     def _compare(self, compared: Sequence[tuple[Strategy, str]]) -> None:
         claims = list(self.read_claims(self.reported_split))
         for strategy, mode in compared:
             say(f"  {strategy}, {mode}")
-            self._search(strategy, mode, claims, self.run_file(strategy, mode, REPORT))
+            self._search(strategy, mode, claims, REPORT)
 
     @property
     def compared_pairs(self) -> list[tuple[Strategy, str]]:
@@ -260,10 +247,11 @@ class OpenTables(EncoderPipeline):
             if mode == "spans" or not strategy.whole_query
         ]
 
-    def _search(self, strategy: Strategy, mode: str, claims: Sequence[Claim], out: Path) -> None:
+    def _search(self, strategy: Strategy, mode: str, claims: Sequence[Claim], role: str) -> None:
         self._gold(claims, mode)  # an error for a missing one names the data
         groups = found_by_cells(self.index_folder(strategy), self.tables.folder, claims, DEPTH, mode, self.workers)
-        write_run(out, itertools.chain.from_iterable(groups), str(strategy))
+        hits = itertools.chain.from_iterable(groups)
+        write_run(self.run_file(f"{strategy}.{mode}", role), hits, str(strategy))
 
     def texts(self) -> Iterator[str]:
         """Claims and tables as the models read them, from the data and from the warm-up's world."""
@@ -288,21 +276,20 @@ class OpenTables(EncoderPipeline):
         names = [table_examples.file_name(k) for k in (None, *depths)]
         names += [CLOSED_AND_WRONG] if self.recipe.reads_singly else []
         return Stage(
-            name="examples",
-            after=["retrieve"],
-            outputs=[self.examples_file(name, role) for name in names for role in ROLES],
-            work=functools.partial(self._write_examples, depths),
+            "examples",
+            ["retrieve"],
+            [self.examples_file(name, role) for name in names for role in ROLES],
+            functools.partial(self._write_examples, depths),
         )
 
     def _write_examples(self, depths: Sequence[int]) -> None:
         for role in ROLES:
-            run = ranked_ids(read_run(self.run_file(self.recipe.strategy, self.recipe.entities, role)))
             skipped = Counter()
             table_examples.write_all(
                 self.out / "examples",
                 role,
                 self.limited(role),
-                run,
+                self.ranked(self.main_name, role),
                 self.lookup,
                 self.columns,
                 in_training=role == TRAIN,
@@ -358,7 +345,7 @@ class OpenTables(EncoderPipeline):
             outputs += [self.scores_file(model, role) for role in (VALIDATION, REPORT)]
             outputs += [self.predictions_file(ORACLE)] if closest_to_gold else []
             work = functools.partial(self._predict_fusion, model, closest_to_gold)
-        return Stage(name=f"predict.{model}", after=[f"train.{model}", "examples"], outputs=outputs, work=work)
+        return Stage(f"predict.{model}", [f"train.{model}", "examples"], outputs, work)
 
     def _predict_text(self, model: str, singly: bool) -> None:
         name = CLOSED if model in ("claim_only", "closed") else table_examples.file_name(depth_of(model))
@@ -389,9 +376,8 @@ class OpenTables(EncoderPipeline):
         return [list(itertools.islice(found, len(some))) for some in examples]
 
     def _predict_fusion(self, model: str, closest_to_gold: bool) -> None:
-        name = table_examples.file_name(depth_of(model))
         gold = self.examples(CLOSED, REPORT) if closest_to_gold else []
-        held, examples = (self.examples(name, role) for role in (VALIDATION, REPORT))
+        held, examples = (self.examples_of(model, role) for role in (VALIDATION, REPORT))
         *scored, of_gold = self._scored(model, _of_tables, held, examples, gold)
         for role, found in zip((VALIDATION, REPORT), scored):
             scores = dict(zip(SCORES, map(np.stack, zip(*found))))
@@ -452,39 +438,23 @@ class OpenTables(EncoderPipeline):
         with np.load(self.scores_file(model, role), allow_pickle=False) as found:
             return dict(found)
 
-    def sufficiency(self, model: str, role: str) -> np.ndarray:
-        return self.scores(model, role)["sufficiency"]
-
     def decided(self, model: str, role: str) -> np.ndarray:
         """Whether a table among those read decides the claim, bool [claims]."""
-        return np.array(
-            [
-                figures.is_decided(example.label, any(example.gold))
-                for example in self.examples(table_examples.file_name(depth_of(model)), role)
-            ],
-            bool,
-        )
+        return np.array([figures.is_decided(one.label, any(one.gold)) for one in self.examples_of(model, role)], bool)
 
     def labelled(self, model: str, role: str) -> np.ndarray:
         """Whether the claim has a label, so that `decided` is known, bool [claims]."""
-        return np.array(
-            [example.label is not None for example in self.examples(table_examples.file_name(depth_of(model)), role)],
-            bool,
-        )
+        return np.array([example.label is not None for example in self.examples_of(model, role)], bool)
 
     def decision(self, model: str) -> TableDecision | None:
         """The sufficiency threshold for NOT ENOUGH INFO: the most accurate one on the validation split, with its
         precision there. None if every validation claim is decided."""
         known = self.labelled(model, VALIDATION)
-        missing, scores = ~self.decided(model, VALIDATION)[known], -self.sufficiency(model, VALIDATION)[known]
+        missing, scores = ~self.decided(model, VALIDATION)[known], -self.scores(model, VALIDATION)["sufficiency"][known]
         if not missing.any():
             return None
         value = figures.choose_threshold(scores, missing, "accuracy").value
         return TableDecision(-value, self.undecided_claims, figures.at_threshold(scores, missing, value)["precision"])
-
-    def threshold(self, model: str) -> float | None:
-        decision = self.decision(model)
-        return None if decision is None else decision.threshold
 
     def verdicts(self, model: str) -> dict[str, TablePrediction]:
         return {found.verdict.claim_id: found for found in read_predictions(self.predictions_file(model))}

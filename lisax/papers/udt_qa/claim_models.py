@@ -1,5 +1,4 @@
-"""LisT5's ranker and labellers, trained on the sentences, rows and edges of one index instead of a corpus's
-sentences."""
+"""LisT5's ranker and labellers, trained on the sentences, rows and edges of one index."""
 
 from __future__ import annotations
 
@@ -25,9 +24,8 @@ DECIDED = (Label.SUPPORTS, Label.REFUTES)
 
 
 class MixedList5(List5):
-    """LisT5 trained only on claims that are true or false: for a claim without enough information on the pages, the
-    tables and graphs may have it. NOT ENOUGH INFO is learned from irrelevant units that the ranker selects in addition
-    to the evidence."""
+    """LisT5 trained only on claims that are true or false: what the pages leave open, tables and graphs may decide. NOT
+    ENOUGH INFO is learned from irrelevant units that the ranker selects in addition to the evidence."""
 
     def __init__(self, data, out, recipe, *, index: Path, passages: int):
         super().__init__(data, out, recipe)
@@ -43,8 +41,7 @@ class MixedList5(List5):
         return self.evidence
 
     def claims_of(self, role: str) -> dict[str, Claim]:
-        """Claims over pages, and those over tables that name their deciding rows; sorted by a hash of their ids, so
-        that any prefix has both."""
+        """Claims over pages and over tables that name their deciding rows, by a hash of their ids, so that they mix."""
         return self._mixed_evidence[role]
 
     @kept
@@ -72,12 +69,8 @@ class MixedList5(List5):
     def stages(self) -> list[Stage]:
         """LisT5's stages, with units of the passages that the index finds as candidates."""
         roles = (TRAIN, VALIDATION)
-        retrieve = Stage(
-            name="retrieve",
-            after=["index"],
-            outputs=[self.candidates_file(role) for role in roles],
-            work=functools.partial(self._retrieve, roles),
-        )
+        outputs = [self.run_file("candidates", role) for role in roles]
+        retrieve = Stage("retrieve", ["index"], outputs, functools.partial(self._retrieve, roles))
         return [retrieve if stage.name == "retrieve" else stage for stage in super().stages()]
 
     @fact
@@ -98,7 +91,7 @@ class MixedList5(List5):
                 for claim, units in found.items()
                 for rank, unit in enumerate(units[: self.recipe.candidates], start=1)
             )
-            write_run(self.candidates_file(role), hits, "candidates")
+            write_run(self.run_file("candidates", role), hits, "candidates")
 
 
 def units_of_passages(run: Staged, index: Path, claims: Sequence[Claim], passages: int) -> dict[str, list[str]]:

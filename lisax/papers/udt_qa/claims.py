@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING
 from lisax.corpora.fever import read_predictions
 from lisax.errors import DataError
 from lisax.papers.base import is_of_warm_up
+from lisax.papers.list5.run import List5
 from lisax.papers.recipe import WARM_UP
 from lisax.papers.stages import Stage
+from lisax.papers.udt_qa.claim_models import MixedList5, decided, units_of_passages
 from lisax.predict.ranker import Ranker
 from lisax.predict.verdicts import write_predictions
 from lisax.predict.verifier import Verifier
@@ -25,7 +27,6 @@ from lisax.records import Claim, Prediction, split_sentence_id
 from lisax.retrieval.runs import read_run
 
 if TYPE_CHECKING:
-    from lisax.papers.list5.run import List5
     from lisax.papers.udt_qa.run import UdtQa
 
 RANKER = "rank_entities"
@@ -38,12 +39,9 @@ class ClaimChecks:
 
     Models trained on the text of pages check claims against every index (the hot-swap). If training claims have
     `mixed_sets`, further models are trained on each other index of the recipe's `learned_from` and check claims against
-    that index. If their recipe has no warm-up of its own, `warm_up/MODEL` is the run's, with its vocabulary.
-    """
+    that index. If their recipe has no warm-up of its own, `warm_up/MODEL` is the run's, with its vocabulary."""
 
     def __init__(self, run: UdtQa):
-        from lisax.papers.list5.run import List5
-
         self._run, self.folder = run, run.out / "claims"
         recipe = self.recipe = dataclasses.replace(List5.recipe_class.read([run.recipe.claims]), seed=run.recipe.seed)
         self.labeller, initial = recipe.labellers[-1], recipe.initial
@@ -64,15 +62,11 @@ class ClaimChecks:
 
     @functools.cached_property
     def _teaches_structures(self) -> bool:
-        """Whether training claims have rows or edges as evidence; otherwise models would learn that these never are
-        evidence."""
+        """Whether training claims have rows or edges as evidence; else models would learn that these never are."""
         return any(claim.mixed_sets for claim in self._run.data.claims("train"))
 
     def pipeline(self, learned: str) -> List5:
         """The run of LisT5 whose models are trained on the text of pages, or on an index."""
-        from lisax.papers.list5.run import List5
-        from lisax.papers.udt_qa.claim_models import MixedList5
-
         data, folder = self._run.data, self.models_folder(learned)
         if learned == "text":
             made = List5(data, folder, self._started)
@@ -96,24 +90,17 @@ class ClaimChecks:
         for learned, index in self.settings:
             if learned == index:
                 stages.append(self._training(learned))
-            stages.append(
-                Stage(
-                    name=f"claims.{learned}.{index}",
-                    after=[f"claims.train.{learned}", f"index.{index}"],
-                    outputs=[self.verdicts_file(learned, index), self.ranking_file(learned, index)],
-                    work=functools.partial(self._check, learned, index),
-                )
-            )
+            after = [f"claims.train.{learned}", f"index.{index}"]
+            outputs = [self.verdicts_file(learned, index), self.ranking_file(learned, index)]
+            work = functools.partial(self._check, learned, index)
+            stages.append(Stage(f"claims.{learned}.{index}", after, outputs, work))
         return stages
 
     def _training(self, learned: str) -> Stage:
-        indexed = [] if learned == "text" else [f"index.{learned}"]
-        return Stage(
-            name=f"claims.train.{learned}",
-            after=[*([WARM_UP] if self._of_warm_up else []), *indexed],
-            outputs=[self.models_folder(learned) / "models" / model for model in self.recipe.train],
-            work=functools.partial(self._train, learned),
-        )
+        after = [WARM_UP] if self._of_warm_up else []
+        after += [] if learned == "text" else [f"index.{learned}"]
+        models = [self.models_folder(learned) / "models" / model for model in self.recipe.train]
+        return Stage(f"claims.train.{learned}", after, models, functools.partial(self._train, learned))
 
     def _train(self, learned: str) -> None:
         for setting in ("claims", "claims_settings"):
@@ -122,8 +109,6 @@ class ClaimChecks:
 
     def _check(self, learned: str, index: str) -> None:
         """Writes verdicts, followed by the temporal step, which keeps the verifier's own label."""
-        from lisax.papers.udt_qa.claim_models import units_of_passages
-
         self._run.see("checked_claims")
         claims, models = list(self.claims.values()), self.models_folder(learned) / "models"
         pipeline, units = self.pipeline(learned), self._run.index_folder(index, index)
@@ -156,8 +141,6 @@ class ClaimChecks:
         return self._decided(data.table_claims(split)) if split in data.table_claim_splits else {}
 
     def _decided(self, claims: Iterable[Claim]) -> dict[str, Claim]:
-        from lisax.papers.udt_qa.claim_models import decided
-
         return dict(itertools.islice(decided(claims).items(), self._run.recipe.checked_claims))
 
     def group(self, claim: Claim) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from lisax.errors import LisaxError
-from lisax.papers.recipe import GIN_FILE, MODEL, BackboneRecipe, ClaimsRecipe
+from lisax.papers.recipe import GIN_FILE, MODEL, ClaimsRecipe
 from lisax.sampling.question_examples import DEPTHS
 
 MODELS = ("retriever", "retriever_second", "reader_first", "reader")
@@ -15,7 +15,7 @@ INDEXES = ("text", "raw", "verbalized")
 
 
 @dataclasses.dataclass(frozen=True)
-class QuestionRecipe(BackboneRecipe, ClaimsRecipe):
+class QuestionRecipe(ClaimsRecipe):
     """Defaults are the paper's sizes; a recipe for small machines is `experiments/udt_qa/scratch.gin`.
 
     `train` maps a model to its gin file: `retriever` (trained against BM25's negatives), `retriever_second` (starting
@@ -28,8 +28,7 @@ class QuestionRecipe(BackboneRecipe, ClaimsRecipe):
     `verbalizer`: MODEL_DIR or bundle of a trained verbalizer; None: the rule that replaces unfaithful verbalizations.
     `claims`: a LisT5 recipe (gin file) whose models check claims against every index; None: no claims. `warm_up`: a
     LisT5 recipe. `validation_claims` and `report_claims` limit questions here. With a `backbone`, readers point, and if
-    no `retriever` is trained, its own vectors of passages and questions are searched (zero-shot).
-    """
+    no `retriever` is trained, its own vectors of passages and questions are searched (zero-shot)."""
 
     gin_module: ClassVar[str] = "udt_qa"
     model_names: ClassVar[Sequence[str]] = MODELS

@@ -11,8 +11,7 @@ from lisax.papers.base import REPORT
 from lisax.papers.udt_qa.claims import AT_HAND, TABLES, WITHHELD
 from lisax.papers.udt_qa.run import UdtQa
 from lisax.records import Question
-from lisax.report.published import published
-from lisax.report.report import Report, ResultTable
+from lisax.report.report import Report, ResultTable, published
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.passages import source_of
 from lisax.sampling.question_examples import AnswerEvidence

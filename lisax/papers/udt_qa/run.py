@@ -21,7 +21,8 @@ from lisax.files.writing import write_json_lines
 from lisax.formats.examples import write_examples
 from lisax.formats.triples import Triples, graph_triples, table_triples
 from lisax.models.architectures import SpanReaderConfig
-from lisax.papers.base import REPORT, TRAIN, VALIDATION, EncoderPipeline, Pipeline, tell
+from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
+from lisax.papers.list5.run import List5
 from lisax.papers.recipe import file_and_bindings
 from lisax.papers.settings import fact
 from lisax.papers.stages import Stage
@@ -36,7 +37,7 @@ from lisax.retrieval import mixed
 from lisax.retrieval.corpus_passages import passages_of
 from lisax.retrieval.dense import Encodes
 from lisax.retrieval.documents import CLAIMS_AT_A_TIME
-from lisax.retrieval.mixed import Hits, MixedIndex
+from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.passages import Source
 from lisax.sampling import files
 from lisax.sampling import question_examples as sampling
@@ -53,11 +54,12 @@ def _open_reading(
     return lambda pairs: list(reader.read([(question.text, list(map(index.passage, ids))) for question, ids in pairs]))
 
 
-class UdtQa(EncoderPipeline):
+class UdtQa(Pipeline):
     """One run in the folder `out`; `stages` lists its steps."""
 
     asked = "questions"
     recipe_class = QuestionRecipe
+    warm_up_pipeline = List5
     # More claims than in other worlds need two pages, one of which may be withheld; questions mostly ask for facts.
     world_settings = {
         "shares": {"one_hop": 0.5, "two_hop": 0.2, "joint": 0.05, "compare": 0.25},
@@ -103,12 +105,6 @@ class UdtQa(EncoderPipeline):
     def read_claims(self, split: str) -> Iterable[Question]:
         return self.data.questions(split)
 
-    @property
-    def warm_up_pipeline(self) -> type[Pipeline]:
-        from lisax.papers.list5.run import List5
-
-        return List5
-
     def has_gold(self, claim: Question) -> bool:
         return bool(claim.answers)
 
@@ -145,16 +141,10 @@ class UdtQa(EncoderPipeline):
         super().run()
 
     def stages(self) -> list[Stage]:
-        """The paper's pipeline, from text, tables and graphs to answers; and claims checked against the same
-        indexes."""
+        """The paper's pipeline, from text, tables and graphs to answers; and claims checked on the same indexes."""
         recipe = self.recipe
-        verbalize = Stage(  # every row and sub-graph as sentences, in corpus order
-            name="verbalize",
-            outputs=[self.verbalized_file],
-            work=self._verbalize,
-        )
         return [
-            verbalize,
+            Stage("verbalize", [], [self.verbalized_file], self._verbalize),
             *(self._index_stage(f"index.{index}", index, index) for index in recipe.indexes),
             *self.stages_before_training(),
             *(stage for learned in recipe.learned_from for stage in self.stages_of_models(learned)),
@@ -169,6 +159,7 @@ class UdtQa(EncoderPipeline):
     # --- Indexes ----------------------------------------------------------------------------
 
     def _verbalize(self) -> None:
+        """Writes every row and sub-graph as sentences, in corpus order."""
         rows = (unit for table in self.data.tables() for unit in table_triples(table))
         graphs = filter(lambda unit: unit.pairs, map(graph_triples, self.data.graphs()))
         if self.recipe.verbalizer is None:
@@ -194,16 +185,17 @@ class UdtQa(EncoderPipeline):
 
     def _index_stage(self, name: str, index: str, learned: str) -> Stage:
         """Builds an index of one kind for the models trained on an index: text, then the added sources."""
-        return Stage(
-            name=name,
-            after=["verbalize"],
-            outputs=[self.index_folder(index, learned)],
-            work=functools.partial(self._build_index, index, self.index_folder(index, learned)),
-        )
+        folder = self.index_folder(index, learned)
+        return Stage(name, ["verbalize"], [folder], functools.partial(self._build_index, index, folder))
 
     def _build_index(self, index: str, folder: Path) -> None:
         mixed.build_index(passages_of(self.data, ["text"], keep=self.is_kept), folder)
-        self._add(index, folder)
+        if index == "text":
+            return
+        # Hot-swap: tables and graphs are added to an existing index of text.
+        file = self.verbalized_file if index == "verbalized" else None
+        if sources := passages_of(self.data, ["tables", "graphs"], file, if_there=True):
+            mixed.add_sources(sources, folder, form=index)
 
     def is_kept(self, page: Document | str) -> bool:
         """Whether the indexes contain a page's text."""
@@ -218,14 +210,6 @@ class UdtQa(EncoderPipeline):
     def is_structure(self, unit: str) -> bool:
         """Whether a unit is a table, a graph, or a part of one; its id does not distinguish it from a sentence."""
         return unit in self.structures or ("#" in unit and unit.rpartition("#")[0] in self.structures)
-
-    def _add(self, index: str, folder: Path) -> None:
-        """Hot-swap: adds tables and graphs to an existing index of text."""
-        if index == "text":
-            return
-        file = self.verbalized_file if index == "verbalized" else None
-        if sources := passages_of(self.data, ["tables", "graphs"], file, if_there=True):
-            mixed.add_sources(sources, folder, form=index)
 
     def texts(self) -> Iterator[str]:
         """The texts that the vocabulary is trained on: passages of every index, and training questions."""
@@ -248,8 +232,7 @@ class UdtQa(EncoderPipeline):
     # --- Models -----------------------------------------------------------------------------
 
     def stages_of_models(self, learned: str) -> list[Stage]:
-        """The models of one index: the retriever, its second round on its own negatives, and readers of one and of more
-        passages."""
+        """An index's models: the retriever, its second round on its own negatives, readers of one and more passages."""
         stages = []
         for model in (name for name in self.recipe.train if name.endswith(f"_{learned}")):
             if model.startswith("retriever"):
@@ -259,17 +242,16 @@ class UdtQa(EncoderPipeline):
                 first = self.recipe.retriever(learned)
                 kind = "reader"
             examples = Stage(
-                name=f"examples.{model}",
-                after=[f"index.{learned}", *([f"train.{first}"] if first else [])],
-                outputs=self._example_files(model, kind),
-                work=functools.partial(self._write_examples, model, kind, learned, first),
+                f"examples.{model}",
+                [f"index.{learned}", *([f"train.{first}"] if first else [])],
+                self._example_files(model, kind),
+                functools.partial(self._write_examples, model, kind, learned, first),
             )
             stages += [examples, self.training(model, after=[examples.name])]
         return stages
 
     def _write_examples(self, model: str, kind: str, learned: str, first: str | None) -> None:
-        """Writes the examples of a retriever or a reader from the passages that the retriever `first` (None: BM25)
-        finds."""
+        """Writes examples of a retriever or a reader from passages that the retriever `first` (None: BM25) finds."""
         recipe, skipped = self.recipe, Counter()
         index = MixedIndex.open(self.index_folder(learned, learned))
         if kind == "retriever":
@@ -280,7 +262,7 @@ class UdtQa(EncoderPipeline):
             make = functools.partial(sampling.for_reader, passages=self._passages(model))
         for role, out in zip(LEARNED, self._example_files(model, kind)):
             questions = self.questions(role)
-            ranked = self._ranked(questions, learned, learned, k, first, method)
+            ranked = self._retrieved(questions, learned, learned, k, first, method)
             gold = sampling.gold_passages(index, questions.values())
             write_examples(out, make(index, questions.values(), ranked, gold=gold, skipped=skipped))
         tell(skipped)
@@ -311,17 +293,10 @@ class UdtQa(EncoderPipeline):
     def bindings_of(self, model: str) -> dict[str, int] | None:
         return None if model.startswith("retriever") else {"PASSAGES": self._passages(model)}
 
-    def _ranked(
+    def _retrieved(
         self, questions: dict[str, Question], learned: str, index: str, k: int, model: str | None, method: str
     ) -> dict[str, list[str]]:
-        return {
-            i: [hit for hit, _ in hits]
-            for i, hits in self._retrieve(questions, learned, index, k, model, method).items()
-        }
-
-    def _retrieve(
-        self, questions: dict[str, Question], learned: str, index: str, k: int, model: str | None, method: str
-    ) -> dict[str, Hits]:
+        """The `k` first passages of each question, by the retriever `model` (None: BM25, or the backbone's vectors)."""
         folder, opens = self.index_folder(index, learned), None
         if method != "bm25":
             retriever = sendable(self.recipe.backbone) if model is None else self.model_dir(model)
@@ -329,7 +304,7 @@ class UdtQa(EncoderPipeline):
             add_vectors(folder, self._retriever(retriever), self.workers)
         work = functools.partial(open_search, folder, k, method, opens)
         found = self.at_workers(work, questions.values(), CLAIMS_AT_A_TIME, "questions")
-        return dict(zip(questions, found, strict=True))
+        return {i: [hit for hit, _ in hits] for i, hits in zip(questions, found, strict=True)}
 
     @functools.lru_cache(2)
     def _retriever(self, model: Path | str) -> Encodes:
@@ -344,10 +319,10 @@ class UdtQa(EncoderPipeline):
             built = f"swap.{learned}.{index}"
             stages.append(self._index_stage(built, index, learned))
         answer = Stage(
-            name=f"answer.{learned}.{index}",
-            after=[f"train.reader_{learned}", built, *([f"train.{retriever}"] if retriever else [])],
-            outputs=[self.answers_file(learned, index)],
-            work=functools.partial(self._answer, learned, index, retriever),
+            f"answer.{learned}.{index}",
+            [f"train.reader_{learned}", built, *([f"train.{retriever}"] if retriever else [])],
+            [self.answers_file(learned, index)],
+            functools.partial(self._answer, learned, index, retriever),
         )
         return [*stages, answer]
 
@@ -355,7 +330,8 @@ class UdtQa(EncoderPipeline):
         recipe, questions = self.recipe, self.questions(REPORT)
         methods = ["bm25", *(["dense", "fused"] if retriever or recipe.backbone is not None else [])]
         runs = {
-            method: self._ranked(questions, learned, index, recipe.retrieved, retriever, method) for method in methods
+            method: self._retrieved(questions, learned, index, recipe.retrieved, retriever, method)
+            for method in methods
         }
         reader, read = self.model_dir(f"reader_{learned}"), runs[recipe.method]
         answer_to_file(

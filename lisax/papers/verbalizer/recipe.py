@@ -17,8 +17,7 @@ class VerbalizerRecipe(BaseRecipe):
 
     `train` maps a set of examples (`verbalize_t`, `verbalize_t_f`, `verbalize_t_f_id_t`) to the gin file of the model
     trained on it; T may be left out. `initial` maps a model to its starting point: another of them, or a checkpoint's
-    path.
-    """
+    path."""
 
     gin_module: ClassVar[str] = "udt_qa"
     model_names: ClassVar[Sequence[str]] = STEMS

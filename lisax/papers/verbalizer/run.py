@@ -21,10 +21,8 @@ from lisax.files.reading import read_json_lines
 from lisax.files.writing import atomic_write, write_json, write_json_lines
 from lisax.formats.triples import Triples
 from lisax.formats.verbalizing import VerbalExample
-from lisax.formats.vocabulary import SentencePieceVocabulary, Vocabulary
-from lisax.papers.base import make_vocabulary, train_by_gin
+from lisax.papers.base import Training
 from lisax.papers.settings import fact
-from lisax.papers.staged import Staged
 from lisax.papers.stages import Stage
 from lisax.papers.verbalizer.recipe import VerbalizerRecipe
 from lisax.papers.verbalizer.report import report
@@ -49,10 +47,11 @@ REPORTED_SHARE = 0.1  # of the target units: reported, and never in ID-T
 REPORTED_UNITS = 1000
 
 
-class VerbalizerTraining(Staged):
+class VerbalizerTraining(Training):
     """One run in the folder `out`. `data` has texts for a training split and for dev (or a share of train). `target`
-    yields the target units; `target_print` (JSON) is their fingerprint. `other` is data of which only the dev split is
-    reported."""
+    yields the target units; `target_print` (JSON) is their fingerprint. Of `other` data the dev split is reported."""
+
+    vocabulary_stage = "verbal_vocabulary"
 
     def __init__(
         self,
@@ -77,21 +76,22 @@ class VerbalizerTraining(Staged):
             )
         super().__init__(data, out, recipe, until=until)
         self._target, self._target_print, self._other = target, target_print, other
-        self.vocabulary_file, self.figures_file = self.out / "spiece.model", self.out / "verbalizer.json"
-        self.filter_file, self._words_file = self.out / "examples" / "filter.json", self.out / "examples" / PLAIN_WORDS
+        self.figures_file, self.filter_file = self.out / "verbalizer.json", self.out / "examples" / "filter.json"
+        self._words_file = self.out / "examples" / PLAIN_WORDS
         self._outputs_file = self.out / "predictions" / "target.jsonl"
         self.check_until()
 
-    def run(self) -> dict:
-        """Runs all stages; returns the figures, which are also written to `verbalizer.json`."""
-        super().run()
+    @property
+    def figures(self) -> dict:
+        """The figures of a finished run (`verbalizer.json`)."""
         return json.loads(self.figures_file.read_text(encoding="utf-8"))
 
     def stages(self) -> list[Stage]:
         """T and T-F, a first model, its outputs on the target data, the selected outputs, a second model."""
         recipe = self.recipe
         pairs = Stage(
-            name="pairs",
+            "pairs",
+            after=[],
             outputs=[
                 *(self.examples_file(stem, role) for stem in (T, T_F) for role in ("train", "dev")),
                 self.examples_file(T_F_ID_T, "dev"),
@@ -100,27 +100,12 @@ class VerbalizerTraining(Staged):
             ],
             work=self._write_pairs,
         )
-        verbal_vocabulary = Stage(
-            name="verbal_vocabulary",
-            after=["pairs"],
-            outputs=[self.vocabulary_file],
-            work=self._write_vocabulary,
-        )
-        verbalize = Stage(
-            name="verbalize.target",
-            after=[f"train.{T_F}"],
-            outputs=[self._outputs_file],
-            work=self._verbalize_target,
-        )
-        select = Stage(
-            name="select",
-            after=["verbalize.target"],
-            outputs=[self.examples_file(T_F_ID_T, "train")],
-            work=self._select,
-        )
+        vocabulary = Stage(self.vocabulary_stage, ["pairs"], [self.vocabulary_file], self.write_vocabulary)
+        verbalize = Stage("verbalize.target", [f"train.{T_F}"], [self._outputs_file], self._verbalize_target)
+        select = Stage("select", ["verbalize.target"], [self.examples_file(T_F_ID_T, "train")], self._select)
         reported = ["dev", *(["other"] if self._other else []), "target"]
         report_ = Stage(
-            name="verbal_report",
+            "verbal_report",
             after=[f"train.{model}" for model in recipe.models],
             outputs=[
                 self.figures_file,
@@ -128,16 +113,11 @@ class VerbalizerTraining(Staged):
             ],
             work=lambda: write_json(self.figures_file, report(self)),
         )
-        first = [self._training(model) for model in recipe.models if model != T_F_ID_T]
-        return [pairs, verbal_vocabulary, *first, verbalize, select, self._training(T_F_ID_T), report_]
+        first = [self.training(model, after=["pairs"]) for model in recipe.models if model != T_F_ID_T]
+        second = self.training(T_F_ID_T, after=["pairs", "select"])
+        return [pairs, vocabulary, *first, verbalize, select, second, report_]
 
     # --- Files ------------------------------------------------------------------------------
-
-    def examples_file(self, stem: str, role: str) -> Path:
-        return self.out / "examples" / f"{stem}.{role}.jsonl"
-
-    def model_dir(self, model: str) -> Path:
-        return self.out / "models" / model
 
     def outputs_file(self, model: str, data: str) -> Path:
         """A model's texts for the reported units of some data."""
@@ -188,15 +168,10 @@ class VerbalizerTraining(Staged):
                 count += 1
                 yield unit
 
-    @functools.cached_property
-    def vocabulary(self) -> Vocabulary:
-        return SentencePieceVocabulary(self.vocabulary_file)
-
     # --- Stages -----------------------------------------------------------------------------
 
     def _write_pairs(self) -> None:
-        """Writes T and T-F, the curve of the shares that other thresholds would keep, and the words that any text may
-        use."""
+        """Writes T and T-F, the shares that other thresholds would keep, and the words that any text may use."""
         recipe = self.recipe
         examples = list(training_examples(self.records("train")))
         held = [example.to_row() for example in dev_examples(self.records("dev"))]
@@ -239,45 +214,22 @@ class VerbalizerTraining(Staged):
             for example in members:
                 yield from swapper.copies(example, recipe.swapped_copies * len(example.triples.pairs), recipe.seed)
 
-    def _write_vocabulary(self) -> None:
-        """Copies the given vocabulary, or trains one on the folded pairs and target units."""
+    def texts(self) -> Iterator[str]:
+        """The folded pairs and target units."""
+        for example in read_examples(self.examples_file(T, "train")):
+            yield fold(example.text)
+            yield from map(fold, unit_texts(example.triples))
+        for unit in self.target_units(reported=False):
+            yield from map(fold, unit_texts(unit))
 
-        def texts() -> Iterator[str]:
-            for example in read_examples(self.examples_file(T, "train")):
-                yield fold(example.text)
-                yield from map(fold, unit_texts(example.triples))
-            for unit in self.target_units(reported=False):
-                yield from map(fold, unit_texts(unit))
+    def task_of(self, model: str) -> str:
+        return model
 
-        make_vocabulary(self.recipe, self.vocabulary_file, texts())
+    def lengths_of(self, model: str) -> dict[str, int]:
+        return {"inputs": self.recipe.max_tokens, "targets": self.recipe.target_tokens}
 
-    def _training(self, model: str) -> Stage:
-        """The stage that trains a model on one set of examples."""
-        initial = self.recipe.initial.get(model)
-        after = ["pairs", "verbal_vocabulary", *(["select"] if model == T_F_ID_T else [])]
-        if initial in self.recipe.train:
-            after.append(f"train.{initial}")
-        return Stage(
-            name=f"train.{model}",
-            after=after,
-            outputs=[self.model_dir(model)],
-            work=functools.partial(self._train, model),
-        )
-
-    def _train(self, model: str) -> None:
-        recipe, initial = self.recipe, self.recipe.initial.get(model)
-        train_by_gin(
-            recipe.train[model],
-            self.model_dir(model),
-            model,
-            seed=recipe.seed,
-            lengths={"inputs": recipe.max_tokens, "targets": recipe.target_tokens},
-            initial=self.model_dir(initial) if initial and initial in recipe.train else initial,
-            data=self.out,
-            vocabulary=self.vocabulary,
-            preset=recipe.preset,
-            files={PLAIN_WORDS: self._words_file.read_bytes()},
-        )
+    def bundled_files(self) -> dict[str, bytes]:
+        return {PLAIN_WORDS: self._words_file.read_bytes()}
 
     def _verbalize_target(self) -> None:
         """Writes the first model's outputs on the target data, each checked against its input."""
@@ -333,8 +285,7 @@ def unit_texts(unit: Triples) -> Iterator[str]:
 
 
 def plain_words(examples: Sequence[VerbalExample], least: int) -> list[str]:
-    """Folded words that at least `least` texts use in lower case though their input lacks them: words that a text may
-    use for any input."""
+    """Folded words, for any text, that at least `least` texts use in lower case though their input lacks them."""
     counts: Counter[str] = Counter()
     for example in examples:
         known = {fold(run) for text in unit_texts(example.triples) for run in RUN.findall(text)}
