@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from lisax.records import Table
 from lisax.sampling.part_examples import parts_of
 
 TABLES_KEPT = 4096
-Progress = Callable[[int], None]
 
 
 @dataclasses.dataclass(slots=True)
@@ -49,16 +48,12 @@ class PartScorer:
         """The scorer of a model of either kind."""
         return PairPartScorer(model) if model.pairs else PartScorer(model)
 
-    def scores(
-        self, question: str, kind: PartKind, tables: Sequence[Table], progress: Progress | None = None
-    ) -> list[np.ndarray]:
-        """Each table's row or column probabilities, float32 [rows] or [columns]; 0 for parts without text.
-
-        `progress` is called after each batch with its number of parts."""
+    def scores(self, question: str, kind: PartKind, tables: Sequence[Table]) -> list[np.ndarray]:
+        """Each table's row or column probabilities, float32 [rows] or [columns]; 0 for parts without text."""
         parts = [self._parts(table, kind) for table in tables]
         distinct = {part.key: part for members in parts for part in members}
         tokens = self._inputs(question, list(distinct.values()))
-        found = dict(zip(distinct, self.model.token_probabilities(tokens, progress)[:, 0]))
+        found = dict(zip(distinct, self.model.token_probabilities(tokens)[:, 0]))
         made = []
         for table, members in zip(tables, parts):
             values = np.zeros(len(table.rows) if kind is PartKind.ROW else len(table.header), np.float32)
@@ -131,8 +126,6 @@ class PartScorer:
 
 class PairPartScorer(PartScorer):
     """Scores parts with a pair scorer."""
-
-    model: Model
 
     def _text(self, example: PartExample, question: str = "", max_tokens: int | None = None) -> str:
         return TABLE_PARTS.pair(example, preset=self.model.preset).second

@@ -121,16 +121,8 @@ class Reader:
     def open(cls, model: str | os.PathLike | ModelFolder) -> Reader:
         return cls(model)
 
-    def read(
-        self,
-        questions: Sequence[tuple[str, Sequence[Passage]]],
-        *,
-        answers: int = 5,
-        progress: Callable[[int], None] | None = None,
-    ) -> list[list[Answer]]:
-        """Up to `answers` answers for each (question, passages best first), likeliest first; empty without passages.
-
-        `progress` is called after each batch with its number of texts (pointing) or questions (generating)."""
+    def read(self, questions: Sequence[tuple[str, Sequence[Passage]]], *, answers: int = 5) -> list[list[Answer]]:
+        """Up to `answers` answers for each (question, passages best first), likeliest first; empty without passages."""
         texts = [
             [
                 reading.encode_reading(
@@ -145,13 +137,13 @@ class Reader:
             for question, passages in questions
         ]
         read = self._point if self._points else self._generate
-        return list(read(questions, texts, answers, progress))
+        return list(read(questions, texts, answers))
 
     # --- Pointing ---------------------------------------------------------------------------
 
-    def _point(self, questions, texts, count: int, progress) -> Iterator[list[Answer]]:
+    def _point(self, questions, texts, count: int) -> Iterator[list[Answer]]:
         encoded = [[self.vocabulary.encode_with_places(text.inputs) for text in of_question] for of_question in texts]
-        ends = iter(self._scorer.ends([ids for of_question in encoded for ids, _ in of_question], progress))
+        ends = iter(self._scorer.ends([ids for of_question in encoded for ids, _ in of_question]))
         for (_, passages), of_question, of_tokens in zip(questions, texts, encoded, strict=True):
             logits = [next(ends) for _ in of_question]
             yield self._added_up(passages, of_question, [places for _, places in of_tokens], logits)[:count]
@@ -190,12 +182,12 @@ class Reader:
 
     # --- Generating -------------------------------------------------------------------------
 
-    def _generate(self, questions, texts, count: int, progress) -> Iterator[list[Answer]]:
+    def _generate(self, questions, texts, count: int) -> Iterator[list[Answer]]:
         from lisax.models.decoding import Decoding
 
         tokens = [self.vocabulary.encode_inputs([text.inputs for text in of_question]) for of_question in texts]
         decoding = Decoding(beam_size=count, length_penalty=0.0)
-        found = self._scorer.answers(tokens, length=self._answer_tokens, decoding=decoding, progress=progress)
+        found = self._scorer.answers(tokens, length=self._answer_tokens, decoding=decoding)
         for (_, passages), (hypotheses, scores) in zip(questions, found, strict=True):
             shares: dict[str, tuple[str, float]] = {}
             for row, score in zip(hypotheses, scores):

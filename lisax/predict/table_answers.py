@@ -22,7 +22,7 @@ from lisax.predict.answer_confidence import AnswerConfidence, Cells
 from lisax.predict.dense_search import DenseSearch
 from lisax.predict.model import Model
 from lisax.predict.opening import open_model
-from lisax.predict.part_scorer import TABLES_KEPT, PartScorer, Progress
+from lisax.predict.part_scorer import TABLES_KEPT, PartScorer
 from lisax.predict.table_index import TableIndex
 from lisax.records import Table
 from lisax.retrieval.bm25 import Bm25Index
@@ -168,49 +168,35 @@ class TableAnswerer:
             raise LisaxError(f"the index finds a table '{table_id}' that it does not hold")
         return table
 
-    def answer(
-        self,
-        question: str,
-        pool: int = 20,
-        keep: int = 5,
-        progress: Progress | None = None,
-        *,
-        reach: int | None = None,
-        reduce: str = "max",
-    ) -> list[TableScores]:
+    def answer(self, question: str, pool: int = 20, keep: int = 5) -> list[TableScores]:
         """The `keep` best of `pool` tables, best first; equal ones in BM25's order. Tables are compared by their best
-        cell (or the mean of their cells, see `reduce`), or by best cell and BM25 if there are `weights`. The best cell
-        of a table that is returned is none that the question names.
+        cell, or by best cell and BM25 if there are `weights`. The best cell of a table that is returned is none that
+        the question names.
 
         All columns are scored first, then rows only where a table's columns leave it a chance; the scores equal those of
-        `rank`. `reach`: score the rows of at most this many tables, the most promising. `progress` is called with
-        numbers of parts.
+        `rank`.
         """
         pooled, wanted = self.pool(question, pool), keep
         if self.confidence is not None:
             keep = max(keep, 2)  # an answer's probability depends on the next one
-        fused = self.weights is not None and reduce == "max"
+        fused = self.weights is not None
 
         def worth(cells: Sequence[float], places: Sequence[int]) -> list[float]:
             """The sort keys of the tables."""
             return self._relevance(cells, places, pooled) if fused else list(cells)
 
-        columns = self._columns.scores(question, PartKind.COLUMN, [table for table, _ in pooled], progress)
-        highest = [bound(table, scores, reduce) for (table, _), scores in zip(pooled, columns)]
+        columns = self._columns.scores(question, PartKind.COLUMN, [table for table, _ in pooled])
+        highest = [bound(table, scores) for (table, _), scores in zip(pooled, columns)]
         bounds = np.array(worth(highest, range(len(pooled)))) if pooled else np.zeros(0)
-        waiting = np.argsort(-bounds, kind="stable")[:reach].tolist()
+        waiting = np.argsort(-bounds, kind="stable").tolist()
         best: list[tuple[float, int, TableScores]] = []
         while waiting:
             if len(best) >= keep:
                 waiting = [i for i in waiting if bounds[i] + ROUNDING >= best[keep - 1][0]]
             some, waiting = _first_rows(waiting, [table for table, _ in pooled], ROWS_AT_A_TIME)
-            found = [
-                TableScores(*pooled[i], rows, columns[i])
-                for i, rows in zip(
-                    some, self._rows.scores(question, PartKind.ROW, [pooled[i][0] for i in some], progress)
-                )
-            ]
-            values = worth([scores.score(reduce) for scores in found], some)
+            of_rows = self._rows.scores(question, PartKind.ROW, [pooled[i][0] for i in some])
+            found = [TableScores(*pooled[i], rows, columns[i]) for i, rows in zip(some, of_rows)]
+            values = worth([scores.score() for scores in found], some)
             best += (
                 (value, i, dataclasses.replace(scores, relevance=value) if fused else scores)
                 for value, i, scores in zip(values, some, found)
@@ -232,13 +218,11 @@ class TableAnswerer:
         """The approximate numbers of tokens that the models read to score a table's rows and its columns."""
         return self._rows.tokens(PartKind.ROW, table), self._columns.tokens(PartKind.COLUMN, table)
 
-    def rank(
-        self, question: str, pool: Sequence[tuple[Table, float]], progress: Progress | None = None
-    ) -> list[TableScores]:
+    def rank(self, question: str, pool: Sequence[tuple[Table, float]]) -> list[TableScores]:
         """Scores every row and column of (table, score in the pool) pairs, in their order."""
         tables = [table for table, _ in pool]
-        columns = self._columns.scores(question, PartKind.COLUMN, tables, progress)
-        rows = self._rows.scores(question, PartKind.ROW, tables, progress)
+        columns = self._columns.scores(question, PartKind.COLUMN, tables)
+        rows = self._rows.scores(question, PartKind.ROW, tables)
         found = [TableScores(*pair, *scores) for pair, *scores in zip(pool, rows, columns)]
         if self.weights is None or not found:
             return found
@@ -276,9 +260,9 @@ def search_by_vectors(index: Path | TableIndex) -> DenseSearch:
     return search
 
 
-def bound(table: Table, columns: np.ndarray, reduce: str = "max") -> float:
+def bound(table: Table, columns: np.ndarray) -> float:
     """An upper bound of the table's score, whatever its rows."""
-    return TableScores(table, 0.0, np.ones(len(table.rows), np.float32), columns).score(reduce)
+    return TableScores(table, 0.0, np.ones(len(table.rows), np.float32), columns).score()
 
 
 def _first_rows(waiting: list[int], tables: Sequence[Table], rows: int) -> tuple[list[int], list[int]]:

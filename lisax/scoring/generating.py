@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from lisax.devices.batching import Progress, bucket_width, by_length, padded
+from lisax.devices.batching import Tokens, bucket_width, by_length, padded
 from lisax.devices.finite import check_hypotheses
 from lisax.devices.loop import DeviceLoop, HostBatch
 from lisax.devices.partitioning import Partitioner
@@ -56,34 +56,26 @@ class Generator:
     def open(cls, model: ModelFolder, **options: Any) -> Generator:
         return cls(*load_model(model, T5Config), **options, source=model.folder)
 
-    def hypotheses(self, tokens: Sequence[Sequence[int]], progress: Progress | None = None) -> list[list[Hypothesis]]:
-        """Of inputs that end in EOS: `beam_size` hypotheses of each, best first.
-
-        `progress` is told of each batch's number of inputs. An input above `max_tokens` is an error: formats shorten.
-        """
+    def hypotheses(self, tokens: Sequence[Tokens]) -> list[list[Hypothesis]]:
+        """Of inputs that end in EOS: `beam_size` hypotheses of each, best first. An input above `max_tokens` is an
+        error: formats shorten."""
         if tokens and max(map(len, tokens)) > self._max_tokens:
             raise LisaxError(
                 f"an input of {max(map(len, tokens))} tokens was given to a generator of at most "
                 f"{self._max_tokens}: shorten it with its format"
             )
 
-        def batches(tokens: Sequence[Sequence[int]]) -> Iterator[tuple[np.ndarray, HostBatch]]:
+        def batches(tokens: Sequence[Tokens]) -> Iterator[tuple[np.ndarray, HostBatch]]:
             for chosen in by_length([(len(ids),) for ids in tokens], self._rows):
                 width = bucket_width(len(tokens[chosen[0]]), self._max_tokens)
-                yield (
-                    chosen,
-                    {
-                        "inputs": padded([tokens[i] for i in chosen], self._rows, width),
-                        "numbers": np.zeros(self._rows, np.int32),
-                    },
-                )
+                inputs = padded([tokens[i] for i in chosen], self._rows, width)
+                yield chosen, {"inputs": inputs, "numbers": np.zeros(self._rows, np.int32)}
 
         hypotheses = self._loop.all(
             tokens,
             batches,
             lambda parameters, batch: self._predict(parameters, batch["inputs"], batch["numbers"]),
             _readable,
-            progress,
         )
         if hypotheses:
             scores = np.array([[beam.score for beam in beams] for beams in hypotheses])

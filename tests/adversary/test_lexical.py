@@ -192,7 +192,7 @@ def test_common_nouns_of_pages_give_hypernyms():
 def test_a_labeller_reads_a_claim_with_its_own_evidence(monkeypatch, text_format, expected):
     read = []
 
-    def probabilities(examples, progress=None):
+    def probabilities(examples):
         read.extend(tuple(passage.text for passage in example.sentences) for example in examples)
         return np.array([[0.2, 0.3, 0.5], [0.6, 0.1, 0.9]])[: len(examples)]
 

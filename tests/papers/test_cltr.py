@@ -281,7 +281,7 @@ class Hashing:
 def test_operations_make_answers_of_cells(finished, head, capfd, monkeypatch):
     folder = finished.folder
     monkeypatch.setenv("LISAX_BACKEND", "jax")
-    monkeypatch.setattr("lisax.scoring.labels.LabelScorer", Hashing)
+    monkeypatch.setattr("lisax.scoring.texts.LabelScorer", Hashing)
     out = folder / "aggregated"
     command = transferred(folder, out, f"{folder}/out/models/parts", aggregation_threshold=0.6)
     command.append(f"--aggregation-model={head}")

@@ -30,7 +30,7 @@ class Reads:
     def __init__(self, **labels: Label):
         self.labels, self.read = labels, []
 
-    def probabilities(self, examples, progress=None):
+    def probabilities(self, examples):
         self.read += [example.sentences[0].text for example in examples]
         return np.array([self._shares(example.sentences[0].text) for example in examples])
 

@@ -139,7 +139,7 @@ def test_a_long_document_keeps_the_end_of_the_prompt(made):
 def test_a_two_way_checker_says_supported_or_not(made, monkeypatch):
     verifier = Verifier.open(made(V1_1), use=USES["true"])
     evidence = [Evidence("Town_7_0", TEXT, "Town 7")]
-    monkeypatch.setattr(verifier.model, "shares", lambda claims, documents, progress=None: np.array([[0.2, 0.8]]))
+    monkeypatch.setattr(verifier.model, "shares", lambda claims, documents: np.array([[0.2, 0.8]]))
     verdict = verifier.verify(CLAIM, evidence)
     assert verdict.label is Label.NOT_ENOUGH_INFO and Label.REFUTES not in verdict.probabilities
     assert str(verdict).startswith("NOT SUPPORTED  ") and "REFUTES" not in str(verdict)
@@ -151,7 +151,7 @@ def test_a_two_way_checker_says_supported_or_not(made, monkeypatch):
 def test_evidence_is_read_as_one_text_with_each_title_once(made, monkeypatch):
     verifier, seen = Verifier.open(made(V1_1), use=USES["xnli"]), []
 
-    def shares(claims, documents, progress=None):
+    def shares(claims, documents):
         seen.extend(documents)
         return np.array([[0.1, 0.7, 0.2]])
 

@@ -20,8 +20,8 @@ from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.scoring.backends import JAX, ONNX, ONNX_INT8, VARIABLE, backend_for
 from lisax.scoring.onnx import encoder as onnx_encoder
 from lisax.scoring.onnx.scoring import OnnxPairs, OnnxVectors
-from lisax.scoring.pairs import PairScoring
 from lisax.scoring.passages import VectorEncoder
+from lisax.scoring.texts import PairScoring
 from lisax.weights.checkpoints import flatten
 from lisax.weights.interop.architecture import parameter_shapes, shapes_of_model
 from lisax.weights.interop.huggingface import write_huggingface
@@ -29,6 +29,12 @@ from lisax.weights.pretrained import MODELS
 from tests.references import recorded
 
 pytest.importorskip("onnxruntime", reason="needs onnxruntime")
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch):
+    monkeypatch.setattr("lisax.scoring.onnx.scoring.TOKENS_PER_BATCH", 64)
+
 
 # The recorded families; BERT with a separator, as its pair scorers have it, and with the other activations.
 BACKBONES = recorded.ENCODERS | {
@@ -53,7 +59,7 @@ def both(jax_scorer, onnx_scorer, model, **options):
     parameters = recorded.drawn(model)
     of_onnx = {name: np.asarray(array) for name, array in flatten(parameters).items()}
     options = {"max_tokens": 24, **options}
-    return jax_scorer(model, parameters, **options), onnx_scorer(model, of_onnx, tokens_per_batch=64, **options)
+    return jax_scorer(model, parameters, **options), onnx_scorer(model, of_onnx, **options)
 
 
 # Pooling is of the head, which asks not which encoder it is on.
@@ -64,7 +70,7 @@ def test_pairs_have_the_probabilities_that_jax_gives_them(name, pooling):
     model = PairConfig(BACKBONES[name], labels=4, pooling=pooling)
     ours, found = both(PairScoring, OnnxPairs, model)
     told = []
-    of_onnx = found.probabilities(texts(model.backbone), told.append)
+    of_onnx = found.results(texts(model.backbone), told.append)
     np.testing.assert_allclose(of_onnx, ours.probabilities(texts(model.backbone)), atol=1e-5)
     assert of_onnx.dtype == np.float32 and sum(told) == 40 and len(told) > 5
     assert np.ptp(of_onnx, axis=0).max() > 1e-3  # texts differ
@@ -85,15 +91,16 @@ def test_vectors_are_those_that_jax_gives(name, pooling, normalized):
         np.testing.assert_array_equal(one, other)
 
 
-def test_a_texts_result_does_not_depend_on_its_batch():
+def test_a_texts_result_does_not_depend_on_its_batch(monkeypatch):
     """Neither in 8 bits, where each token has a scale of its own."""
     model = PairConfig(recorded.BERT)
     parameters = {name: np.asarray(array) for name, array in flatten(recorded.drawn(model)).items()}
     some = texts(recorded.BERT)
-    for int8, within in ((False, 1e-6), (True, 1e-6)):
-        together = OnnxPairs(model, parameters, max_tokens=24, int8=int8)
-        alone = OnnxPairs(model, parameters, max_tokens=24, tokens_per_batch=1, int8=int8)
-        np.testing.assert_allclose(together.probabilities(some), alone.probabilities(some), atol=within)
+    scorers = [OnnxPairs(model, parameters, max_tokens=24, int8=int8) for int8 in (False, True)]
+    together = [scorer.probabilities(some) for scorer in scorers]
+    monkeypatch.setattr("lisax.scoring.onnx.scoring.TOKENS_PER_BATCH", 1)
+    for scorer, expected in zip(scorers, together):
+        np.testing.assert_allclose(scorer.probabilities(some), expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["bert", "albert", "mpnet"])

@@ -13,11 +13,10 @@ from lisax.devices.batching import padded
 from lisax.formats.examples import Example, Passage
 from lisax.models.architectures import T5Config
 from lisax.predict.model import Model
-from lisax.scoring.answers import AnswerScorer
 from lisax.scoring.backends import JAX, ONNX, VARIABLE, backend_for, softmax
-from lisax.scoring.labels import LabelScorer
 from lisax.scoring.onnx import t5 as onnx_t5
 from lisax.scoring.onnx.scoring import OnnxAnswers, OnnxLabels
+from lisax.scoring.texts import AnswerScorer, LabelScorer
 from lisax.weights.checkpoints import flatten
 from lisax.weights.interop.architecture import T5_FIELDS, parameter_shapes, shapes_of_model
 from tests.references import recorded
@@ -43,11 +42,12 @@ def arrays(config: T5Config) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_label_words_have_the_logits_that_jax_gives_them(name):
+def test_label_words_have_the_logits_that_jax_gives_them(name, monkeypatch):
+    monkeypatch.setattr("lisax.scoring.onnx.scoring.TOKENS_PER_BATCH", 300)
     config = CONFIGS[name]
     ours = LabelScorer(config, recorded.drawn(config), PIECES, max_tokens=200).logits(inputs(config))
-    scorer, told = OnnxLabels(config, arrays(config), PIECES, max_tokens=200, tokens_per_batch=300), []
-    found = scorer.logits(inputs(config), told.append)
+    scorer, told = OnnxLabels(config, arrays(config), PIECES, max_tokens=200), []
+    found = scorer.results(inputs(config), told.append)
     np.testing.assert_allclose(found, ours, atol=5e-5)
     assert found.dtype == np.float32 and np.ptp(found, axis=0).min() > 0.01
     assert sum(told) == 20 and len(told) > 2
@@ -79,16 +79,13 @@ def test_encoder_and_decoder_apart_score_an_answer_as_one_graph_does(name):
     np.testing.assert_allclose(found, wanted[:, 0], atol=1e-4)
 
 
-def test_eight_bits_are_near_whatever_stands_in_the_batch():
+def test_eight_bits_are_near_whatever_stands_in_the_batch(monkeypatch):
     config = recorded.T5_1_1
     exact = OnnxLabels(config, arrays(config), PIECES, max_tokens=200).logits(inputs(config))
-    together, alone = (
-        OnnxLabels(config, arrays(config), PIECES, max_tokens=200, int8=True, tokens_per_batch=tokens).logits(
-            inputs(config)
-        )
-        for tokens in (None, 1)
-    )
-    np.testing.assert_allclose(together, alone, atol=1e-4)
+    scorer = OnnxLabels(config, arrays(config), PIECES, max_tokens=200, int8=True)
+    together = scorer.logits(inputs(config))
+    monkeypatch.setattr("lisax.scoring.onnx.scoring.TOKENS_PER_BATCH", 1)
+    np.testing.assert_allclose(together, scorer.logits(inputs(config)), atol=1e-4)
     assert 1e-4 < np.abs(together - exact).mean() < 0.2 * exact.std()
 
 
