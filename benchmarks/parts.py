@@ -32,8 +32,7 @@ from lisax.formats.presets import PAPER
 from lisax.formats.vocabulary import train_vocabulary
 from lisax.models.t5 import Transformer
 from lisax.predict.model import Model
-from lisax.predict.part_scorer import PartScorer
-from lisax.predict.table_answers import TableAnswerer
+from lisax.predict.table_answers import PartScorer, TableAnswerer
 from lisax.retrieval.table_store import TableStore
 from lisax.retrieval.table_text import build_index, open_index
 from lisax.sampling.part_examples import parts_of

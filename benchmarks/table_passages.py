@@ -20,7 +20,7 @@ from lisax.corpora import open_folder
 from lisax.faithful import facts
 from lisax.formats.triples import table_triples
 from lisax.metrics import open_qa
-from lisax.predict.passage_search import retrieve
+from lisax.predict.dense_search import retrieve
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.retrieval import mixed, passages
 from lisax.retrieval.dense import encode_index

@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from lisax.adversary.attack import Attack, AttackKind, both, random_of
-from lisax.adversary.corpus import AttackCorpus
+from lisax.adversary.corpus import AttackCorpus, Subject, subject_of
 from lisax.adversary.prose import sentence
-from lisax.adversary.subjects import Subject, subject_of
 from lisax.records import LABELS, Claim, Label
 from lisax.text.stop_words import INDEX_STOP_WORDS
 from lisax.text.words import words

@@ -23,11 +23,10 @@ from collections.abc import Collection, Iterable, Iterator
 
 from lisax.adversary import dates
 from lisax.adversary.attack import Attack, AttackKind, EvidenceSets, random_of
-from lisax.adversary.corpus import AttackCorpus
+from lisax.adversary.corpus import AttackCorpus, subject_of
 from lisax.adversary.dates import Date, DateVariant, FoundDate, Span
 from lisax.adversary.prose import is_negated, readable, sentence
 from lisax.adversary.statements import ONCE
-from lisax.adversary.subjects import subject_of
 from lisax.records import Claim, Label, split_sentence_id
 from lisax.text.articles import capitalised
 

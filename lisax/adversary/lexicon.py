@@ -18,15 +18,16 @@ import enum
 import itertools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
+from pathlib import Path
 from typing import Protocol
 
-from lisax.adversary.corpus import AttackCorpus
+from lisax.adversary.corpus import AttackCorpus, subject_of
 from lisax.adversary.prose import at_end, readable
-from lisax.adversary.subjects import subject_of
 from lisax.records import Claim, Label
 from lisax.text.articles import article
 from lisax.text.stop_words import INDEX_STOP_WORDS
+from lisax.text.words import words
 
 
 class WordRelation(enum.StrEnum):
@@ -277,3 +278,34 @@ class Lexicons:
     def substitutes(self, text: str) -> list[Substitute]:
         found = itertools.chain.from_iterable(part.substitutes(text) for part in self._parts)
         return list({(edit.start, edit.end, edit.new): edit for edit in found}.values())
+
+
+# Words of a line exclude one another; the first line is of the numbers.
+GROUPS = tuple(
+    tuple(line.split()) for line in Path(__file__).with_name("opposites.txt").read_text(encoding="utf-8").splitlines()
+)
+NUMBERS = GROUPS[0]
+_ORDINALS = frozenset("first second third fourth fifth sixth seventh eighth ninth tenth last".split())
+_DETERMINER = re.compile(r"(?:\b(?:the|his|her|its|their)|'s?) $")
+_AT_LEAST = re.compile(r"\b(?:least|most|than|over|under|about|around|nearly|almost|up to|only|of) $")
+
+
+def opposites(text: str, evidence: Container[str]) -> Iterator[Substitute]:
+    """Exchanges after which a claim that its evidence supports is refuted; `evidence` has its words."""
+    for match in re.finditer(r"(?<![\w'-])[a-z]+(?![\w'-])", text):
+        word = match[0]
+        if word in _ORDINALS and not _DETERMINER.search(text[: match.start()]):
+            continue  # `was first given` is not `was second given`
+        if word not in evidence or _AT_LEAST.search(text[: match.start()]):
+            continue
+        for group in GROUPS:
+            if word not in group or sum(one in evidence for one in group) > 1:
+                continue
+            others = group[group.index(word) + 1 :] if group is NUMBERS else [one for one in group if one != word]
+            for other in others[:4]:
+                reason = f'the evidence says "{word}", which excludes "{other}"'
+                yield Substitute(match.start(), match.end(), other, WordRelation.ANTONYM, reason)
+
+
+def words_of(texts: Iterator[str]) -> set[str]:
+    return {word for text in texts for word in words(text)}

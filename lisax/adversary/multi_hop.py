@@ -21,11 +21,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from lisax.adversary.attack import Attack, AttackKind, random_of, together
-from lisax.adversary.corpus import AttackCorpus, Named
+from lisax.adversary.corpus import AttackCorpus, Named, subject_of
 from lisax.adversary.falsehoods import Falsehoods, other_year
 from lisax.adversary.prose import at_end, body, is_negated, readable, sentence
 from lisax.adversary.statements import verb_phrase
-from lisax.adversary.subjects import subject_of
 from lisax.records import Claim, Label, split_sentence_id
 from lisax.retrieval.titles import unqualified
 from lisax.text.words import words

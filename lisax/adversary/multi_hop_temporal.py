@@ -19,11 +19,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from lisax.adversary.attack import Attack, AttackKind, random_of
-from lisax.adversary.corpus import AttackCorpus
+from lisax.adversary.corpus import AttackCorpus, subject_of
 from lisax.adversary.multi_hop import made_by
 from lisax.adversary.prose import sentence
 from lisax.adversary.statements import NOUN_OF, StatedEvent
-from lisax.adversary.subjects import subject_of
 from lisax.records import Claim, Label, split_sentence_id
 
 _RELATED = 12  # pages that are compared with a claim's page and with one another

@@ -20,9 +20,9 @@ _ABBREVIATED = re.compile(r"(?:\b(?:Jr|Sr|Inc|Ltd|Co|Corp|Bros)|(?<!\w)(?:[A-Z]\
 LONGEST_END, DEEPEST = 400, 50
 
 NEGATIONS = frozenset(
-    """not no never none nobody nothing neither nor only without failed fails cannot unable incapable
-refused refuses avoided rejected lacks lacked zero few hardly barely solely exclusively just except least unless
-either almost nearly""".split()
+    """not no never none nobody nothing neither nor only without failed fails cannot unable incapable refused refuses
+    avoided rejected lacks lacked zero few hardly barely solely exclusively just except least unless either almost
+    nearly""".split()
 )
 
 

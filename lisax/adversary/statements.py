@@ -22,44 +22,39 @@ from lisax.text.words import words
 
 # Head nouns of descriptions of people, to whom `who` and `he` refer.
 PERSON_NOUNS = frozenset(
-    """
-academic activist actor actress admiral advocate anthropologist architect artist astronaut astronomer athlete attorney
-author ballerina baron baseballer basketballer biologist bishop boxer broadcaster businessman businessperson
-businesswoman cardinal cartoonist celebrity chef chemist choreographer climber coach columnist comedian comedienne
-commander composer conductor congressman cricketer criminal critic dancer dealer designer dictator diplomat director
-doctor dramatist drummer duke economist editor educator emperor empress engineer entertainer entrepreneur
-environmentalist essayist explorer farmer fighter filmmaker footballer general golfer governor guitarist historian host
-humanitarian hunter illustrator inventor investor journalist judge king lawyer leader lecturer legislator lyricist
-magician manager mathematician mayor merchant minister missionary model mogul monarch musician nobleman noblewoman
-novelist nurse occultist officer outlaw painter pathologist personality philanthropist philosopher photographer
-physician physicist pianist pilot pitcher playwright poet politician pope presenter president priest prince princess
-producer professor programmer psychologist publisher quarterback queen racer rapper researcher revolutionary runner
-saint scholar scientist screenwriter sculptor senator singer skater skier sniper socialite sociologist soldier
-songwriter spy statesman stateswoman strategist superhero superheroine surfer surgeon swimmer teacher theologian
-traveler traveller trumpeter veteran vocalist voice-over wrestler writer youtuber zoologist
-""".split()
+    """academic activist actor actress admiral advocate anthropologist architect artist astronaut astronomer athlete
+    attorney author ballerina baron baseballer basketballer biologist bishop boxer broadcaster businessman
+    businessperson businesswoman cardinal cartoonist celebrity chef chemist choreographer climber coach columnist
+    comedian comedienne commander composer conductor congressman cricketer criminal critic dancer dealer designer
+    dictator diplomat director doctor dramatist drummer duke economist editor educator emperor empress engineer
+    entertainer entrepreneur environmentalist essayist explorer farmer fighter filmmaker footballer general golfer
+    governor guitarist historian host humanitarian hunter illustrator inventor investor journalist judge king lawyer
+    leader lecturer legislator lyricist magician manager mathematician mayor merchant minister missionary model
+    mogul monarch musician nobleman noblewoman novelist nurse occultist officer outlaw painter pathologist
+    personality philanthropist philosopher photographer physician physicist pianist pilot pitcher playwright poet
+    politician pope presenter president priest prince princess producer professor programmer psychologist publisher
+    quarterback queen racer rapper researcher revolutionary runner saint scholar scientist screenwriter sculptor
+    senator singer skater skier sniper socialite sociologist soldier songwriter spy statesman stateswoman strategist
+    superhero superheroine surfer surgeon swimmer teacher theologian traveler traveller trumpeter veteran vocalist
+    voice-over wrestler writer youtuber zoologist""".split()
 )
 # Words after a name that do not begin a verb phrase.
 NO_VERBS = frozenset(
-    """
-a an the and or but nor of in on at by for from with to as who whom whose which that where when while if than then
-also known called named born best series film album song band novel book season games years members fans others this
-these those its his her their pictures studios awards species times sports
-""".split()
+    """a an the and or but nor of in on at by for from with to as who whom whose which that where when while if than
+    then also known called named born best series film album song band novel book season games years members fans
+    others this these those its his her their pictures studios awards species times sports""".split()
 )
 IRREGULAR_VERBS = frozenset(
-    """
-is was were are has had have does did do can could will would may might must should became began begun bore bought
-broke brought built came caught chose cost cut dealt did drew drove fell felt fought found fled flew gave got grew
-goes held hit kept knew laid led left lent let lost made meant met paid put ran rang read rose said sang sank saw sat
-sent set shot shut sold spent spoke spread stood stuck sung swam swept swore taught thought threw told took went
-withdrew woke won wore wrote co-wrote began starring overcame overtook rewrote underwent undertook understood
-""".split()
+    """is was were are has had have does did do can could will would may might must should became began begun bore
+    bought broke brought built came caught chose cost cut dealt did drew drove fell felt fought found fled flew gave
+    got grew goes held hit kept knew laid led left lent let lost made meant met paid put ran rang read rose said
+    sang sank saw sat sent set shot shut sold spent spoke spread stood stuck sung swam swept swore taught thought
+    threw told took went withdrew woke won wore wrote co-wrote began starring overcame overtook rewrote underwent
+    undertook understood""".split()
 )
 ADVERBS = frozenset(
-    """also always originally officially currently formerly eventually later first once previously often
-usually initially subsequently never only still mainly largely primarily reportedly rarely recently soon
-then""".split()
+    """also always originally officially currently formerly eventually later first once previously often usually
+    initially subsequently never only still mainly largely primarily reportedly rarely recently soon then""".split()
 )
 _DESCRIPTION = re.compile(r"\b(?:is|was) (?P<phrase>(?:an?) [^,;:.()\"]+)")
 _YEAR_OF_WORK = re.compile(r"an? ([12]\d{3}) [^,]*?\b(?:film|album|song|novel|book|single|movie|ep)\b")

@@ -22,10 +22,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
 from lisax.adversary.attack import Attack, AttackKind, random_of
-from lisax.adversary.corpus import AttackCorpus
+from lisax.adversary.corpus import AttackCorpus, Subject, subject_of
 from lisax.adversary.prose import body, is_negated, readable, sentence, without_parentheses
 from lisax.adversary.statements import ADVERBS, IRREGULAR_VERBS, ONCE, PERSON_NOUNS, nouns_of, verb_phrase
-from lisax.adversary.subjects import Subject, subject_of
 from lisax.records import Claim, Document, Label, split_sentence_id
 from lisax.retrieval.titles import unqualified
 from lisax.text.stop_words import INDEX_STOP_WORDS

@@ -13,10 +13,10 @@ from lisax.errors import DataError, LisaxError
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.reading import POINT, READ
 from lisax.predict.aggregation import Aggregator
+from lisax.predict.dense_search import PassageSearch
 from lisax.predict.index import Index
 from lisax.predict.judging import check_confidence
 from lisax.predict.opening import find_model, open_model
-from lisax.predict.passage_search import PassageSearch
 from lisax.predict.ranker import ranker_of
 from lisax.predict.reader import Answer, Reader, withheld
 from lisax.predict.retriever import open_encoder

@@ -105,7 +105,8 @@ class Reader:
     """Answers questions from passages."""
 
     def __init__(self, model: str | os.PathLike | ModelFolder):
-        from lisax.scoring.passages import AnswerGenerator, SpanScorer
+        from lisax.scoring.generating import AnswerGenerator
+        from lisax.scoring.texts import SpanScorer
 
         found = ModelFolder.find(model)
         card = found.card

@@ -22,7 +22,6 @@ from lisax.predict.model import Model
 from lisax.predict.opening import open_model
 from lisax.predict.prompt_model import PromptModel, text_of
 from lisax.predict.ranker import as_evidence, pointer_example
-from lisax.predict.table_decision import TableDecision
 from lisax.predict.verdicts import Evidence, Verdict
 from lisax.records import LABELS, Claim, Label, Table
 from lisax.sampling.examples import LIST_LENGTH
@@ -105,7 +104,7 @@ def verifier_of(
             raise LisaxError(f"{source} points to its evidence itself: leave the number of units out")
         return PointerVerifier(model)
     if model.format in (TABLES, TABLE_FUSION):
-        from lisax.predict.table_verifier import TableVerifier  # which is a Verifier
+        from lisax.predict.table_verifier import TableDecision, TableVerifier  # which is a Verifier
 
         decision = TableDecision.of(model.card) if model.format is TABLE_FUSION else None
         if threshold is not None:

@@ -105,7 +105,7 @@ def open_dual_encoder(model: ModelFolder, *, max_tokens: int) -> EncodesTexts:
     """Opens the encoder of a checkpoint that was trained as one, as `open_pairs`."""
     checkpoint = open_whole(model, DualEncoderConfig)
     if (backend := backend_for(checkpoint.architecture)) == JAX:
-        from lisax.scoring.passages import VectorEncoder
+        from lisax.scoring.texts import VectorEncoder
 
         return VectorEncoder.open(model, max_tokens=max_tokens)
     from lisax.scoring.onnx.scoring import OnnxVectors
@@ -124,7 +124,7 @@ def encoder_of(
     """`model`, with the parameters of a pretrained encoder as it was published, and `more` parameters. `backend`: see
     `backend_for`."""
     if (backend := backend_for(model, backend)) == JAX:
-        from lisax.scoring.passages import VectorEncoder
+        from lisax.scoring.texts import VectorEncoder
         from lisax.weights.sharing import placed
 
         # The backbone's parameters that a dual encoder has: neither a decoder nor a pooler.

@@ -1,7 +1,8 @@
-"""Hypotheses for token sequences with a checkpoint or bundle: batches of about equal length, results in order."""
+"""Generated texts of a checkpoint or bundle: hypotheses for token sequences, and answers from passages."""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -10,13 +11,14 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from lisax.devices.batching import Tokens, bucket_width, by_length, padded
+from lisax.devices.batching import Tokens, bucket_width, by_length, padded, padded_each, windows
 from lisax.devices.finite import check_hypotheses
-from lisax.devices.loop import DeviceLoop, HostBatch
+from lisax.devices.loop import DeviceLoop, HostBatch, batch_tokens
 from lisax.devices.partitioning import Partitioner
 from lisax.errors import LisaxError
-from lisax.models.architectures import T5Config
+from lisax.models.architectures import ReaderConfig, T5Config
 from lisax.models.decoding import EOS_ID, IMPOSSIBLE, Decoding, Generated, generate
+from lisax.scoring.texts import TextScorer
 from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_model
 
@@ -85,7 +87,7 @@ class Generator:
 
 @functools.lru_cache(maxsize=32)
 def make_predictor(
-    model: T5Config, length: int, decoding: Decoding, partitioner: Partitioner
+    model: T5Config | ReaderConfig, length: int, decoding: Decoding, partitioner: Partitioner
 ) -> Callable[[Any, jax.Array, jax.Array], Generated]:
     """The compiled (parameters, inputs [rows, inputs], example numbers [rows]) -> hypotheses of at most `length`."""
 
@@ -100,3 +102,40 @@ def _readable(generated: Any) -> list[list[Hypothesis]]:
         [Hypothesis([int(token) for token in beam if token > EOS_ID], float(score)) for beam, score in zip(row, scores)]
         for row, scores in zip(*map(np.asarray, generated))
     ]
+
+
+class AnswerGenerator(TextScorer):
+    """Generates answers from a question's passages at once."""
+
+    architecture = ReaderConfig
+
+    def answers(
+        self, questions: Sequence[Sequence[Tokens]], *, length: int, decoding: Decoding = Decoding()
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Returns per question, given as the texts of its passages, (tokens int32 [beams, length], scores [beams])."""
+        model = dataclasses.replace(self.model, passages=max(map(len, questions), default=1) or 1)
+        run = make_predictor(model, length, decoding, self._loop.partitioner)
+        longest = max((len(text) for texts in questions for text in texts), default=1)
+        if longest > self._max_tokens:
+            raise LisaxError(
+                f"a text of {longest} tokens was given to a reader of at most {self._max_tokens}: "
+                "shorten it with its format"
+            )
+        width, shards = bucket_width(longest, self._max_tokens), self._loop.shards
+        rows = max(1, batch_tokens() // (width * model.passages) // shards) * shards
+
+        def batches(questions: Sequence[Sequence[Tokens]]) -> Iterator[tuple[np.ndarray, HostBatch]]:
+            for chosen in windows(range(len(questions)), rows):
+                batch = padded_each([questions[i] for i in chosen], rows, model.passages, width)
+                yield np.array(chosen), {"tokens": batch.reshape(rows, -1), "numbers": np.zeros(rows, np.int32)}
+
+        found = self._loop.all(
+            questions,
+            batches,
+            lambda parameters, batch: run(parameters, batch["tokens"], batch["numbers"]),
+            lambda generated: list(zip(*map(np.asarray, generated))),
+        )
+        asked = [scores for texts, (_, scores) in zip(questions, found) if texts]  # there is a passage to answer from
+        if asked:
+            check_hypotheses(np.array(asked), IMPOSSIBLE, self._loop.parameters, self._loop.source)
+        return found

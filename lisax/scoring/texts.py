@@ -1,4 +1,4 @@
-"""Scores of texts by JAX: label words and whole answers of a T5, and classes of pairs.
+"""Scores of texts by JAX: label words and whole answers of a T5, classes of pairs, vectors, and ends of answers.
 
 The score of a label word is its logit at the first decoder step, as in monoT5 and LisT5 (sections 3.2 and 3.3), not a
 sequence log-probability. Texts are scored in batches of about equal length, so that little of the work is padding.
@@ -6,6 +6,7 @@ sequence log-probability. Texts are scored in batches of about equal length, so 
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +20,7 @@ from lisax.devices.batching import Progress, Tokens, by_tokens, padded
 from lisax.devices.loop import DeviceLoop, HostBatch, batch_tokens
 from lisax.devices.partitioning import Partitioner
 from lisax.formats.vocabulary import EOS_ID
-from lisax.models.architectures import Model, PairConfig, T5Config
+from lisax.models.architectures import DualEncoderConfig, Model, PairConfig, SpanReaderConfig, T5Config
 from lisax.weights.model_folder import ModelFolder
 from lisax.weights.sharing import load_beside
 
@@ -161,5 +162,45 @@ def compiled_answers(config: T5Config, partitioner: Partitioner) -> Callable:
 
             # One answer at a time: only one's logits are kept.
             return jax.lax.map(of_answer, answers).T
+
+    return jax.jit(score, out_shardings=partitioner.batch)
+
+
+class VectorEncoder(TextScorer):
+    """Vectors float32 [texts, width] of questions and of passages."""
+
+    architecture, int8, rows_alone = DualEncoderConfig, False, False
+
+    @property
+    def leaves(self) -> list[jax.Array]:
+        """The parameters, one after the other."""
+        return jax.tree.leaves(self._loop.parameters)
+
+    def questions(self, texts: Sequence[Tokens]) -> np.ndarray:
+        return self._rows(texts, _compiled(self.model, self._loop.partitioner, "questions"), self.model.width)
+
+    def passages(self, texts: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
+        return self._rows(texts, _compiled(self.model, self._loop.partitioner, "passages"), self.model.width, progress)
+
+
+class SpanScorer(TextScorer):
+    """Logits of each token of each text as the first and the last of an answer."""
+
+    architecture = SpanReaderConfig
+
+    def __init__(self, model: SpanReaderConfig, parameters: Any, **options: Any):
+        super().__init__(dataclasses.replace(model, passages=1), parameters, **options)  # one text per row
+
+    def ends(self, texts: Sequence[Tokens]) -> list[np.ndarray]:
+        """float32 [tokens, 2] of each text."""
+        found = self._each(texts, _compiled(self.model, self._loop.partitioner, "__call__"))
+        return [logits[: len(text)] for logits, text in zip(found, texts, strict=True)]
+
+
+@functools.cache
+def _compiled(model: Model, partitioner: Partitioner, method: str) -> Callable[[Any, jax.Array], jax.Array]:
+    def score(parameters: Any, tokens: jax.Array) -> jax.Array:
+        with partitioner.constraints():
+            return model.network().apply({"params": parameters}, tokens, method=method)
 
     return jax.jit(score, out_shardings=partitioner.batch)

@@ -7,11 +7,10 @@ from known_world import make
 
 from lisax.adversary import prose
 from lisax.adversary.attack import AttackKind, both, kind_name
-from lisax.adversary.corpus import AttackCorpus
+from lisax.adversary.corpus import AttackCorpus, subject_of
 from lisax.adversary.dates import Date
 from lisax.adversary.kinds import BY_RULE, attacks
 from lisax.adversary.statements import statements, verb_phrase
-from lisax.adversary.subjects import subject_of
 from lisax.adversary.unverifiable import Form, form_of
 from lisax.records import Claim, Document, Label, Sentence
 from lisax.text.articles import article

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lisax.predict.answer_marks import asked, cell_marks, marks
+from lisax.predict.sentence_answers import asked, cell_marks, marks
 
 
 @pytest.mark.parametrize(

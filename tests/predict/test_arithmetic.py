@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lisax.corpora.answer_cells import exact_number
 from lisax.errors import LisaxError
-from lisax.predict.arithmetic import DECIMALS, aggregate
+from lisax.predict.aggregation import DECIMALS, aggregate
 from lisax.records import Operation
 
 OF_NUMBERS = [Operation.MAX, Operation.MIN, Operation.SUM, Operation.AVERAGE]

@@ -11,9 +11,9 @@ from lisax.errors import DataError, LisaxError
 from lisax.predict.answerer import Answerer
 from lisax.predict.checker import Checker
 from lisax.predict.checking import Settings
+from lisax.predict.dense_search import PassageSearch
 from lisax.predict.file_steps import verify_file
 from lisax.predict.index import Index
-from lisax.predict.passage_search import PassageSearch
 from lisax.predict.retriever import add_vectors, open_encoder
 from lisax.records import split_sentence_id
 from lisax.retrieval import cluster_client, documents, elastic, mixed

@@ -3,8 +3,7 @@
 import pytest
 
 from lisax.errors import LisaxError
-from lisax.predict.probing import probe
-from lisax.predict.suite import Case
+from lisax.predict.probing import Case, probe
 from lisax.predict.verdicts import Evidence, Verdict
 from lisax.predict.verifier import Verifier
 from lisax.records import Claim, Label

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 import pytest
 
 from lisax.errors import DataError
-from lisax.predict.suite import SHIPPED, read_suite
+from lisax.predict.probing import SHIPPED, read_suite
 from lisax.records import LABELS, Label
 
 CASE = {"capability": "by and to", "claim": "Rents rose to 50.", "evidence": ["Rents rose by 50."], "label": "REFUTES"}

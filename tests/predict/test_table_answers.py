@@ -15,8 +15,7 @@ from lisax.formats.parts import TABLE_PARTS, PartKind
 from lisax.formats.ranking import RANK
 from lisax.formats.vocabulary import Vocabulary, train_vocabulary
 from lisax.predict.model import Model
-from lisax.predict.part_scorer import PartScorer
-from lisax.predict.table_answers import TableAnswerer, TableScores, bound, named_cells
+from lisax.predict.table_answers import PartScorer, TableAnswerer, TableScores, bound, named_cells
 from lisax.records import Table
 from lisax.retrieval import table_text
 from lisax.retrieval.table_store import TableStore

@@ -20,8 +20,7 @@ from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.scoring.backends import JAX, ONNX, ONNX_INT8, VARIABLE, backend_for
 from lisax.scoring.onnx import encoder as onnx_encoder
 from lisax.scoring.onnx.scoring import OnnxPairs, OnnxVectors
-from lisax.scoring.passages import VectorEncoder
-from lisax.scoring.texts import PairScoring
+from lisax.scoring.texts import PairScoring, VectorEncoder
 from lisax.weights.checkpoints import flatten
 from lisax.weights.interop.architecture import parameter_shapes, shapes_of_model
 from lisax.weights.interop.huggingface import write_huggingface

@@ -27,7 +27,7 @@ from lisax.papers.settings import fact
 from lisax.papers.stages import Stage
 from lisax.papers.udt_qa.claims import ClaimChecks
 from lisax.papers.udt_qa.recipe import QuestionRecipe
-from lisax.predict.passage_search import open_search
+from lisax.predict.dense_search import open_search
 from lisax.predict.reader import Answer, Reader, answer_to_file
 from lisax.predict.retriever import add_vectors, open_encoder
 from lisax.progress import say
