@@ -51,7 +51,9 @@ class Conjunction:
         others = [
             other
             for other in of_page[place + 1 :]
-            if _needs_both(claim, other) and _goes_with(subject, self._subjects[other.id])
+            # Two refuted or two undecided claims state nothing new together.
+            if (claim.label is not other.label or claim.label is Label.SUPPORTS)
+            and _goes_with(subject, self._subjects[other.id])
         ]
         if others:
             # Most pairs are refuted, so the label is drawn first, and a claim that cannot have it is skipped.
@@ -71,11 +73,6 @@ class Conjunction:
                 f"+ {connective} {second.predicate}",
                 f'"{claim.text}" is {claim.label}, "{other.text}" is {other.label}',
             )
-
-
-def _needs_both(first: Claim, second: Claim) -> bool:
-    """Whether both halves are needed: two refuted or two undecided claims state nothing new together."""
-    return first.label is not second.label or first.label is Label.SUPPORTS
 
 
 def _goes_with(first: Subject, second: Subject) -> bool:

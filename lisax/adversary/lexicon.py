@@ -20,7 +20,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
-from typing import Protocol
 
 from lisax.adversary.corpus import AttackCorpus, subject_of
 from lisax.adversary.prose import at_end, readable
@@ -48,12 +47,6 @@ class Substitute:
     reason: str
 
 
-class Lexicon(Protocol):
-    def substitutes(self, text: str) -> list[Substitute]:
-        """All single substitutions in a claim, left to right."""
-        ...
-
-
 # Two phrases are synonyms if they agree on the object this often, over at least this many subjects.
 AGREEMENT, SUBJECTS = 0.95, 3
 MOST_HYPONYMS = 5  # per word, the first ones
@@ -74,6 +67,8 @@ _NO_NOUNS = INDEX_STOP_WORDS | {"who", "which", "from", "about"}  # `a total of`
 
 
 class CorpusLexicon:
+    """`substitutes`, as of every lexicon: all single substitutions in a claim, left to right."""
+
     def __init__(self, corpus: AttackCorpus, claims: Iterable[Claim] = ()):
         self._corpus = corpus
         self._synonyms = _synonyms(_said(corpus, claims))
@@ -272,7 +267,7 @@ def _inflected(lemma: str, ending: str) -> str:
 class Lexicons:
     """Several lexicons as one."""
 
-    def __init__(self, *parts: Lexicon):
+    def __init__(self, *parts: CorpusLexicon | WordNetLexicon):
         self._parts = parts
 
     def substitutes(self, text: str) -> list[Substitute]:

@@ -261,7 +261,8 @@ class MultiHop:
         if subject is None or subject.number == "p":
             return []
         known = {split_sentence_id(unit)[0] for unit in claim.gold_ids}
-        for work in self._works_of(subject.page):
+        works = (meant for line in self._corpus.lines(subject.page) for _, meant in line.names if meant)
+        for work in dict.fromkeys(works):
             name = self._corpus.written(work)
             if work in known or work == subject.page or name is None or name in claim.text:
                 continue
@@ -273,10 +274,6 @@ class MultiHop:
                     reason = f"{subject.written} is t{the[1:]}"
                     return [Attack(self.kind, (claim.id,), text, claim.label, sets, edit, reason)]
         return []
-
-    def _works_of(self, page: str) -> list[str]:
-        """Pages that the subject's page names, in order."""
-        return list(dict.fromkeys(meant for line in self._corpus.lines(page) for _, meant in line.names if meant))
 
 
 def made_by(corpus: AttackCorpus, page: str) -> Iterator[tuple[str, str, str]]:

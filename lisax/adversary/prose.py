@@ -48,14 +48,13 @@ def at_end(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
 
 def readable(text: str) -> str:
     """Detokenises text: `( born 1 May 1950 ) , the band 's` -> `(born 1 May 1950), the band's`."""
-    text = "\n".join(map(_requoted, text.split("\n")))
+    lines = []
+    for line in text.split("\n"):
+        end = max(line.rfind("''"), line.rfind('"')) + 2  # no quote ends after it
+        lines.append(_QUOTED.sub(r'"\1"', line[:end]) + line[end:])
+    text = "\n".join(lines)
     text = _AFTER_BLANK.sub("", _BEFORE_BLANK.sub("", text)).replace(" -- ", " – ")
     return " ".join(text.split())
-
-
-def _requoted(line: str) -> str:
-    end = max(line.rfind("''"), line.rfind('"')) + 2  # no quote ends after it
-    return _QUOTED.sub(r'"\1"', line[:end]) + line[end:]
 
 
 def without_parentheses(text: str) -> str:

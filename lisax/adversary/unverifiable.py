@@ -110,10 +110,12 @@ class Unverifiable:
                 values[kind, frame].add(value)
         for kind, page, text in said:
             form = form_of(text)
-            if form is not None and form.voice != "copula" and len(text.split()) <= _MOST_ADDED:
-                if not _EXCLUSIVE.search(text) and not _HANGING.search(text):
-                    if all(len(values[kind, frame]) == 1 for frame, _ in _frames(text)) and not corpus.names_in(text):
-                        self._of_kind[kind].append(Phrase(page, text, form))
+            if form is None or form.voice == "copula" or len(text.split()) > _MOST_ADDED:
+                continue
+            if _EXCLUSIVE.search(text) or _HANGING.search(text) or corpus.names_in(text):
+                continue
+            if all(len(values[kind, frame]) == 1 for frame, _ in _frames(text)):
+                self._of_kind[kind].append(Phrase(page, text, form))
 
     def _of_pages(self) -> Iterator[tuple[str, str]]:
         for page in itertools.islice(self._corpus.documents(), PAGES_READ):
