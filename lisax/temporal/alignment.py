@@ -13,7 +13,7 @@ from lisax.temporal.calendar import Interval
 from lisax.temporal.described import Placed
 from lisax.temporal.events import Event, EventSentence, analysed
 from lisax.temporal.expressions import Dates, Expression, TemporalRelation
-from lisax.temporal.lexicon import WordKind, is_verb, stem
+from lisax.temporal.lexicon import is_verb, stem
 from lisax.temporal.sentences import EventSubject, Predicate
 from lisax.text.stop_words import EVENT_STOP_WORDS
 from lisax.text.tokens import Token, tokens
@@ -21,7 +21,6 @@ from lisax.text.tokens import Token, tokens
 # The share of a claim's words, besides subject, predicate and date, that the evidence must have for a date to
 # contradict it.
 SHARE = 0.5
-LIVES = frozenset({WordKind.BIRTH, WordKind.DEATH})  # their date contradicts whatever else the claim states
 Name = tuple[str, ...]  # the words of a name
 ABOUT = 2 * 366  # largest distance in days between a premiere and a release
 
@@ -71,7 +70,8 @@ def aligned(
         titles.setdefault(same_name_as(passage.title), set()).add(passage.title)
     known: dict[Name, frozenset[str]] = {}
     for passage in evidence:  # of several pages with one name, only events that all of them state count
-        name = _without_article(_named(passage.title)[0])
+        name = _named(passage.title)[0]
+        name = name[1:] if name[:1] == ("the",) else name
         known[name] = known.get(name, passage.page.words) & passage.page.words
     for passage in evidence:
         if len(titles[same_name_as(passage.title)]) > 1 and not _says_which(side, passage.title):
@@ -108,7 +108,7 @@ def _compared(side: Side, passage: Placed, sentence: EventSentence, event: Event
     share = len(rest & shared) / len(rest) if rest else 1.0
     kinds = side.predicate.kinds & event.predicate.kinds
     first = side.first and event.first  # whatever else follows the date of the first time
-    if kinds & LIVES:
+    if kinds & lexicon.LIVES:
         refutes = all(token.capital or token.word in lexicon.CIRCUMSTANCES for token in side.said)
     elif kinds & lexicon.ONCE:
         refutes = share >= SHARE and _stems(token for token in event.said if not token.capital) <= claimed | title
@@ -142,10 +142,6 @@ def _compared(side: Side, passage: Placed, sentence: EventSentence, event: Event
 
 def _stems(found: Iterable[Token]) -> frozenset[str]:
     return frozenset(stem(token.word) for token in found)
-
-
-def _without_article(name: Name) -> Name:
-    return name[1:] if name[:1] == ("the",) else name
 
 
 def _says_which(side: Side, title: str) -> bool:
@@ -212,9 +208,7 @@ def _same_subject(side: Side, passage: Placed, subject: EventSubject, known: Map
             and _mentioned(side, subject)
             and subject.nouns - lexicon.RELATIVES <= words | known.get(_name(subject), frozenset())
         )
-    if not _is_of_page(subject, passage):
-        return False
-    return _mentions_page(side, passage)
+    return _is_of_page(subject, passage) and _mentions_page(side, passage)
 
 
 def _is_called_too(subject: EventSubject, passage: Placed, title: Name) -> bool:

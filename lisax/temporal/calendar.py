@@ -72,7 +72,11 @@ class Interval:
 
     def iso(self) -> list[str | None]:
         """Both ends as `2008-06-01`, or `-0044-03-15` for 15 March 44 BC; None for an open end."""
-        return [None if day in (EARLIEST, LATEST) else _iso(*civil(day)) for day in (self.first, self.last)]
+        dates = ((day, *civil(day)) for day in (self.first, self.last))
+        return [
+            None if number in (EARLIEST, LATEST) else f"{'-' if year < 0 else ''}{abs(year):04}-{month:02}-{day:02}"
+            for number, year, month, day in dates
+        ]
 
     def __str__(self) -> str:
         """The readable form, which `grammar.parse` can read: `2001`, `June 2001`, `1 June 2001`, `44 BC`."""
@@ -156,10 +160,6 @@ def _moved(number: int, length: Length) -> int:
     months = 12 * (_astronomical(year) + length.years) + month - 1 + length.months
     year, month = _historical(months // 12), months % 12 + 1
     return day_number(year, month, min(day, days_of_month(year, month))) + length.days
-
-
-def _iso(year: int, month: int, day: int) -> str:
-    return f"{'-' if year < 0 else ''}{abs(year):04}-{month:02}-{day:02}"
 
 
 def _year(year: int) -> str:

@@ -97,6 +97,11 @@ class Event:
     later: bool = False  # an earlier date is between it and its predicate
     complement: tuple[str, ...] = ()  # stems of the words after the predicate, up to a preposition: `was mayor of`
 
+    def singly(self) -> list[Event]:
+        """An event of several dates as one of each."""
+        dates = self.date.dates if isinstance(self.date, Occasions) else [self.date]
+        return [dataclasses.replace(self, date=date) for date in dates]
+
 
 class EventSentence(SubjectSentence):
     """A sentence and the events that it dates."""

@@ -116,8 +116,7 @@ def _is_complete(event: Event) -> bool:
 def _stretches(event: Event, side: Side) -> list[Extent | Interval]:
     """The extents of a state, or the days of something that happened several times."""
     if isinstance(event.date, Occasions):
-        single = [dataclasses.replace(event, date=date) for date in event.date.dates]
-        return [_extent(each, side) or each.date.possibly for each in single]
+        return [_extent(each, side) or each.date.possibly for each in event.singly()]
     extent = _extent(event, side) if isinstance(event.date, Dates) else None
     return [] if extent is None else [extent]
 

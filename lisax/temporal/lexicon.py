@@ -66,18 +66,9 @@ NOUNS = frozenset(
 )
 # Verbs without a meaning of their own next to such a noun: `the first ascent of X was made`.
 LIGHT = frozenset([("made",), ("took", "place"), ("held",), ("happened",), ("occurred",), ("came",)])
+LIVES = frozenset({WordKind.BIRTH, WordKind.DEATH})  # their date contradicts whatever else a claim states
 # Kinds that are unique, so that another date contradicts whatever else the sentences state.
-ONCE = frozenset(
-    {
-        WordKind.BIRTH,
-        WordKind.DEATH,
-        WordKind.FOUNDING,
-        WordKind.END,
-        WordKind.SINKING,
-        WordKind.SIGNING,
-        WordKind.DISCOVERY,
-    }
-)
+ONCE = LIVES | {WordKind.FOUNDING, WordKind.END, WordKind.SINKING, WordKind.SIGNING, WordKind.DISCOVERY}
 # Last words of the names of recurring events.
 RECURRING = frozenset(
     """cup award awards game games festival championship championships election elections tournament league open series

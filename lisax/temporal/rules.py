@@ -22,7 +22,6 @@ from lisax.temporal.expressions import (
     Age,
     Dates,
     Duration,
-    Occasions,
     Offset,
     Period,
     Reading,
@@ -60,7 +59,7 @@ def judge(claim: str, evidence: Sequence[TitledText], lookup: Lookup | None = No
     sentence = analysed(claim)
     if len(sentence.expressions) > MOST_DATES or sentence.is_open:
         return None
-    events, found = [single for event in sentence.events() for single in _singly(event)], placed(evidence, lookup)
+    events, found = [single for event in sentence.events() for single in event.singly()], placed(evidence, lookup)
     if not events:
         return rule_order(sentence, found)
     verbs = [set(map(stem, event.predicate.words.split())) for event in events]
@@ -74,13 +73,6 @@ def judge(claim: str, evidence: Sequence[TitledText], lookup: Lookup | None = No
         return refuting[0]
     # A claim holds only if there is a ruling on each of its time expressions.
     return rulings[0] if rulings and len(rulings) == len(sentence.expressions) else None
-
-
-def _singly(event: Event) -> list[Event]:
-    """An event of several dates as one of each."""
-    if not isinstance(event.date, Occasions):
-        return [event]
-    return [dataclasses.replace(event, date=date) for date in event.date.dates]
 
 
 def _rule(sentence: EventSentence, event: Event, evidence: Sequence[Placed], besides: frozenset[str]) -> Ruling | None:

@@ -35,7 +35,6 @@ Placing = tuple[int, int, Expression]  # an expression between its first positio
 
 
 # Without `was`, `X born in 1950` or `X founded in 1990` may refer to any X nearby.
-LIVES = frozenset({WordKind.BIRTH, WordKind.DEATH})
 PARTICIPLES = lexicon.TRANSITIVE - lexicon.INTRANSITIVE | {("born",)}
 
 
@@ -282,7 +281,7 @@ class SubjectSentence:
         described = range(copulas[-1] + 1, first - after_comma)
         words = [self.words[place] for place in described]
         foreign = lexicon.OTHERS | lexicon.PREPOSITIONS - ({"by"} if WordKind.RELEASE in kinds else set())
-        if after_comma and not kinds & LIVES:
+        if after_comma and not kinds & lexicon.LIVES:
             # `is a church in X, built in 1588`, `is a maker of cars, founded in 1911`; but `is a part of X, founded in
             # 1911`
             last = max((place for place in described if self.words[place] in lexicon.PREPOSITIONS), default=None)
@@ -308,7 +307,11 @@ class SubjectSentence:
     def subject(self, predicate: int) -> EventSubject:
         """The subject of the predicate at a position: in its own clause, or that of the whole sentence."""
         begin = predicate
-        while begin and self.words[begin - 1] not in lexicon.CLAUSE_ENDS and not self._subordinates(begin - 1):
+        while (
+            begin
+            and self.words[begin - 1] not in lexicon.CLAUSE_ENDS
+            and not (self.words[begin - 1] in lexicon.SUBORDINATORS and begin - 1 not in self._of_dates)
+        ):
             begin -= 1
         end = next((at for at in range(begin, predicate) if self.is_predicate(at)), predicate)
         local = self._subject(begin, end)
@@ -329,10 +332,6 @@ class SubjectSentence:
         ):
             return self._antecedent(begin - 1)
         return self._subject(0, self._end_of_subject(predicate))
-
-    def _subordinates(self, at: int) -> bool:
-        """`after` in `moved after her father died`."""
-        return self.words[at] in lexicon.SUBORDINATORS and at not in self._of_dates
 
     def _opening_bracket(self, at: int) -> int | None:
         """The position of the bracket around another position, if only a name is before it."""
