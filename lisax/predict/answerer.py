@@ -233,15 +233,12 @@ class CellAnswerer(Answerer):
         scored = self.tables.answer(check_text(question), self.pool, answers)
         if self.aggregator is None:
             return withheld([_best_cell(scores) for scores in scored], self.min_confidence)
-        found = self.aggregator.answers(question, scored)
-        answered = [
-            cell
-            if answer.aggregate is None
-            else dataclasses.replace(
-                cell, text=answer.text, reason=f"the {answer.operation} of {_counted(answer.aggregate.cells)}"
-            )
-            for answer, cell in zip(found, map(_best_cell, scored))
-        ]
+        answered = list(map(_best_cell, scored))
+        for i, found in enumerate(self.aggregator.answers(question, scored)):
+            if found.aggregate is not None:
+                cells = len(found.aggregate.cells)
+                reason = f"the {found.operation} of {cells} cell{'' if cells == 1 else 's'}"
+                answered[i] = dataclasses.replace(answered[i], text=found.text, reason=reason)
         return withheld(answered, self.min_confidence)
 
 
@@ -264,9 +261,6 @@ class JoinedAnswerer(Answerer):
             # Without any answer: the least probable `no answer here`.
             yield given[:answers] or sorted(every, key=lambda one: one.probability)[:1]
 
-    def ask(self, question: str, answers: int = 5) -> list[Answer]:
-        return next(self.ask_many([question], answers))
-
 
 def _agreed(answers: Sequence[Answer]) -> list[Answer]:
     """The answers without rows whose marked cell is an answer too, which has the higher probability of the two."""
@@ -284,10 +278,6 @@ def _agreed(answers: Sequence[Answer]) -> list[Answer]:
                 one = dataclasses.replace(one, probability=max(one.probability, same.probability))
         made.append(one)
     return [one for one in made if not any(one is same for same in merged)]
-
-
-def _counted(cells: Sequence[str]) -> str:
-    return "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
 
 
 def _best_cell(scores: TableScores) -> Answer:

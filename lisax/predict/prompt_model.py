@@ -90,7 +90,8 @@ class PromptModel:
         The document's chunk that supports a sentence most counts, and the claim's least supported sentence."""
         inputs, groups = [], []
         for claim, document in zip(claims, documents, strict=True):
-            sentences, chunks = self.sentences(claim), self.chunks(document)
+            sentences = (split_sentences(claim) if self.use.one_sentence else []) or [claim]
+            chunks = [document] if self.use.chunk_words is None else chunks_of(document, self.use.chunk_words)
             groups.append((len(sentences), len(chunks)))
             inputs += [(sentence, chunk) for sentence in sentences for chunk in chunks]
         scores, support = self.score(inputs), self.use.labels.index(Label.SUPPORTS)
@@ -101,16 +102,6 @@ class PromptModel:
             best = each[np.arange(sentences), each[:, :, support].argmax(1)]
             found.append(best[best[:, support].argmin()])
         return np.array(found, np.float32).reshape(len(groups), len(self.use.labels))
-
-    def sentences(self, claim: str) -> list[str]:
-        """The parts of a claim that are checked at a time."""
-        return (split_sentences(claim) if self.use.one_sentence else []) or [claim]
-
-    def chunks(self, document: str) -> list[str]:
-        """The parts of a document that are read at a time: whole sentences, up to a number of words, or all of it."""
-        if self.use.chunk_words is None:
-            return [document]
-        return chunks_of(document, self.use.chunk_words)
 
 
 class TablePromptModel(PromptModel):

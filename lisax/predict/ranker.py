@@ -186,16 +186,11 @@ class Reranker(Ranker):
         best = [found[: self.reranking.depth] for found in ordered]
         weights = np.array(self.reranking.weights)
         for found, top, scores in zip(ordered, best, self.second.scores(claims, best, spot=spot)):
-            likely = probability(_features(top, scores), weights)
+            first = np.array([one.score for one in top])
+            likely = probability(features_of(np.array(scores), first, first.max(initial=0.0)), weights)
             again = [dataclasses.replace(top[i], score=float(likely[i])) for i in np.argsort(-likely, kind="stable")]
             below = (dataclasses.replace(one, score=-float(i)) for i, one in enumerate(found[len(top) :], start=1))
             yield [*again, *below]
-
-
-def _features(evidence: Sequence[Evidence], probabilities: Sequence[float]) -> np.ndarray:
-    """float64 [evidence, 3], see `score_fusion.features_of`."""
-    first = np.array([one.score for one in evidence])
-    return features_of(np.array(probabilities), first, first.max(initial=0.0))
 
 
 class PairwiseRanker(Ranker):

@@ -118,10 +118,6 @@ class Reader:
         scorer = SpanScorer if self._points else AnswerGenerator
         self._scorer = scorer.open(found, max_tokens=self.max_tokens)
 
-    @classmethod
-    def open(cls, model: str | os.PathLike | ModelFolder) -> Reader:
-        return cls(model)
-
     def read(self, questions: Sequence[tuple[str, Sequence[Passage]]], *, answers: int = 5) -> list[list[Answer]]:
         """Up to `answers` answers for each (question, passages best first), likeliest first; empty without passages."""
         texts = [

@@ -45,10 +45,6 @@ class Retriever:
         leaves = b"".join(np.asarray(leaf).tobytes() for leaf in self._encoder.leaves)
         self.digest = hashlib.sha256(leaves + (b"int8" if self._encoder.int8 else b"")).hexdigest()
 
-    @classmethod
-    def open(cls, model: str | os.PathLike | ModelFolder) -> Retriever:
-        return cls(model)
-
     def questions(self, texts: Sequence[str]) -> np.ndarray:
         """Question vectors, float32 [texts, emb]."""
         return self._encoder.questions(

@@ -177,7 +177,8 @@ class TableScores:
     @functools.cached_property
     def filled(self) -> np.ndarray:
         """True for cells that are not empty, bool [rows, columns]."""
-        return filled_cells(self.table)
+        filled = [[bool(cell.strip()) for cell in row] for row in self.table.rows]
+        return np.array(filled, bool).reshape(len(self.table.rows), len(self.table.header))
 
     @property
     def cells(self) -> np.ndarray:
@@ -222,12 +223,6 @@ def named_cells(question: str, table: Table) -> np.ndarray | None:
     asked = set(map(stemmer(), asked))
     named = [[asked.issuperset(map(stemmer(), words(cell))) for cell in row] for row in table.rows]
     return np.array(named, bool).reshape(len(table.rows), len(table.header))
-
-
-def filled_cells(table: Table) -> np.ndarray:
-    return np.array([[bool(cell.strip()) for cell in row] for row in table.rows], bool).reshape(
-        len(table.rows), len(table.header)
-    )
 
 
 class TableAnswerer:

@@ -165,7 +165,8 @@ class Labeller(Verifier):
         return verdicts(list(claims), [list(found[: self.depth]) for found in evidence])
 
     def _of_each(self, claims: list[str | Claim], evidence: list[list[Evidence]]) -> Iterator[Verdict]:
-        scores = self._scores([_singles(claim, read) for claim, read in zip(claims, evidence, strict=True)])
+        inputs = [[_example(claim, [one]) for one in read] for claim, read in zip(claims, evidence, strict=True)]
+        scores = self._scores(inputs)
         for claim, read, shares in zip(claims, evidence, scores):
             if not read:
                 yield verdict_of(claim, np.array([0.0, 0.0, 1.0]), (), reason=NOTHING)
@@ -213,7 +214,7 @@ class Labeller(Verifier):
 
     def singly(self, claims: Sequence[str | Claim], evidence: Sequence[Sequence[Evidence]]) -> list[np.ndarray]:
         """The probabilities of each claim's units, each read on its own, float64 [units, labels]."""
-        inputs = [_singles(claim, read) for claim, read in zip(claims, evidence, strict=True)]
+        inputs = [[_example(claim, [one]) for one in read] for claim, read in zip(claims, evidence, strict=True)]
         known = self._known
         unread = [[one for one in rows if _read(one) not in known] for rows in inputs]
         new = zip(map(_read, itertools.chain(*unread)), itertools.chain(*self._scores(unread)))
@@ -242,10 +243,6 @@ class Labeller(Verifier):
                 facts = number_facts(text_of_claim(claim), [one.text for one in some])
                 read[i] = dataclasses.replace(read[i], computed=tuple(facts))
         return read
-
-
-def _singles(claim: str | Claim, read: Sequence[Evidence]) -> list[Example]:
-    return [_example(claim, [one]) for one in read]
 
 
 def _read(example: Example) -> tuple:

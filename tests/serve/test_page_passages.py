@@ -64,8 +64,8 @@ def made(tmp_path_factory, bundles):
         {
             LABELLER: hashing[LABELLER],
             RANKER: hashing[RANKER],
-            READER: Reader.open(bundles[0]),
-            RETRIEVER: Retriever.open(bundles[1]),
+            READER: Reader(bundles[0]),
+            RETRIEVER: Retriever(bundles[1]),
         }
     )
 

@@ -49,7 +49,7 @@ LEARNED = (TRAIN, VALIDATION)
 def _open_reading(
     model: Path, folder: Path
 ) -> Callable[[Sequence[tuple[Question, Sequence[str]]]], list[Sequence[Answer]]]:
-    reader, index = Reader.open(model), MixedIndex.open(folder)
+    reader, index = Reader(model), MixedIndex.open(folder)
     return lambda pairs: list(reader.read([(question.text, list(map(index.passage, ids))) for question, ids in pairs]))
 
 
