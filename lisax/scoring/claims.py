@@ -6,48 +6,40 @@ Claims are scored in batches of about equal length: the longest of a claim's tex
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import numpy as np
 
 from lisax.devices.batching import Tokens, by_tokens, padded_each
-from lisax.devices.loop import DeviceLoop, HostBatch, batch_tokens
+from lisax.devices.loop import HostBatch, batch_tokens
 from lisax.devices.partitioning import Partitioner
 from lisax.errors import LisaxError
 from lisax.models.architectures import FusionConfig, Model, PointerConfig
 from lisax.scoring.kept_vectors import VECTORS, kept_for
-from lisax.weights.model_folder import ModelFolder
+from lisax.scoring.texts import TextScorer
 from lisax.weights.restore import load_model
 
 # At least this number of claims is scored together if only the layers after the encoder are computed.
 CLAIMS_PER_BATCH = 32
 
 
-class ClaimScorer:
-    """A model's parameters on the devices, and batches for it. Each shape of batch is compiled once and kept."""
+class ClaimScorer(TextScorer):
+    """Batches of claims for a model. Each shape of batch is compiled once and kept."""
 
-    architecture: ClassVar[type[Model]]
+    loads = staticmethod(load_model)
     text_name: ClassVar[str]  # the name of a claim's texts
     results: ClassVar[Any]  # the named tuple of `outputs`
     # (model, parameters, tokens [rows, texts, width], their vectors if these are known) -> arrays of `rows`
     outputs: Callable[..., tuple[jax.Array, ...]]
 
-    def __init__(
-        self, model: Model, parameters: Any, *, texts: int, max_tokens: int, source: str | os.PathLike = "the model"
-    ):
-        """`texts`: the most that a claim has; `max_tokens`: the longest of them, with its EOS; `source`: where the
-        parameters are from."""
-        self._texts, self._max_tokens = texts, max_tokens
-        self._loop = DeviceLoop(parameters, source=source)
-        self._score = compiled_claims(self.outputs, model.for_inference(), self._loop.partitioner)
+    def __init__(self, model: Any, parameters: Any, *, texts: int, **options: Any):
+        """`texts`: the most that a claim has."""
+        super().__init__(model, parameters, **options)
+        self._texts = texts
+        self._score = compiled_claims(self.outputs, self.model, self._loop.partitioner)
         self._kept = kept_for(model, parameters)
-
-    @classmethod
-    def open(cls, model: ModelFolder, *, texts: int, max_tokens: int) -> Self:
-        return cls(*load_model(model, cls.architecture), texts=texts, max_tokens=max_tokens, source=model.folder)
 
     def probabilities(self, claims: Sequence[Sequence[Tokens]]) -> Any:
         """The `results` of `run`."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -13,13 +12,12 @@ import numpy as np
 
 from lisax.devices.batching import Tokens, bucket_width, by_length, padded, padded_each, windows
 from lisax.devices.finite import check_hypotheses
-from lisax.devices.loop import DeviceLoop, HostBatch, batch_tokens
+from lisax.devices.loop import HostBatch, batch_tokens
 from lisax.devices.partitioning import Partitioner
 from lisax.errors import LisaxError
 from lisax.models.architectures import ReaderConfig, T5Config
 from lisax.models.decoding import EOS_ID, IMPOSSIBLE, Decoding, Generated, generate
 from lisax.scoring.texts import TextScorer
-from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_model
 
 # Inputs of a batch. On a CPU few: a step of ten beams of each already fills its matrix units.
@@ -33,30 +31,25 @@ class Hypothesis(NamedTuple):
     score: float
 
 
-class Generator:
+class Generator(TextScorer):
     """Generates with `decoding`. Each width of inputs is compiled once and kept."""
+
+    architecture, loads = T5Config, staticmethod(load_model)
 
     def __init__(
         self,
         model: T5Config,
         parameters: Any,
         *,
-        max_tokens: int,
         target_tokens: int,
         decoding: Decoding,
         rows: int | None = None,
-        source: str | os.PathLike = "the model",
+        **options: Any,
     ):
-        """`max_tokens` and `target_tokens`: the longest input and output, with their EOS; `source`: where the
-        parameters are from."""
-        self.model, self._max_tokens = model.for_inference(), max_tokens
-        self._loop = DeviceLoop(parameters, source=source)
+        """`target_tokens`: the longest output, with its EOS."""
+        super().__init__(model, parameters, **options)
         self._rows = -(-(rows or ROWS[jax.default_backend()]) // self._loop.shards) * self._loop.shards
         self._predict = make_predictor(self.model, target_tokens, decoding, self._loop.partitioner)
-
-    @classmethod
-    def open(cls, model: ModelFolder, **options: Any) -> Generator:
-        return cls(*load_model(model, T5Config), **options, source=model.folder)
 
     def hypotheses(self, tokens: Sequence[Tokens]) -> list[list[Hypothesis]]:
         """Of inputs that end in EOS: `beam_size` hypotheses of each, best first. An input above `max_tokens` is an

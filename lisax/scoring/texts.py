@@ -29,6 +29,7 @@ class TextScorer:
     """A model's parameters on the devices, and batches of texts for it. Each shape of batch is compiled once and kept."""
 
     architecture: ClassVar[type[Model]]
+    loads: ClassVar[Callable] = staticmethod(load_beside)  # (model folder, architecture) -> model and parameters
     filler: ClassVar[int] = 0  # the first token of the empty rows of a batch
 
     def __init__(self, model: Any, parameters: Any, *, max_tokens: int, source: str | os.PathLike = "the model"):
@@ -38,8 +39,8 @@ class TextScorer:
         self._loop = DeviceLoop(parameters, source=source)
 
     @classmethod
-    def open(cls, model: ModelFolder, *, max_tokens: int) -> Self:
-        return cls(*load_beside(model, cls.architecture), max_tokens=max_tokens, source=model.folder)
+    def open(cls, model: ModelFolder, **options: Any) -> Self:
+        return cls(*cls.loads(model, cls.architecture), **options, source=model.folder)
 
     def _each(self, texts: Sequence[Tokens], score: Callable, progress: Progress | None = None) -> list[np.ndarray]:
         """The result of `score(parameters, tokens [texts, width])` for each text, in their order. `progress` is called

@@ -14,6 +14,7 @@ from small_bundles import bundle
 from lisax.devices import platforms
 from lisax.errors import DataError, LisaxError
 from lisax.examples import example_pages
+from lisax.formats.examples import Example, Passage
 from lisax.models.architectures import DualEncoderConfig, EncoderConfig, FusionConfig, PairConfig
 from lisax.predict.model import Model
 from lisax.predict.sentence_encoder import SentenceEncoder
@@ -131,12 +132,14 @@ def test_weights_that_are_no_numbers_are_named():
         OnnxPairs(model, parameters, max_tokens=24, source="here").probabilities([[2, 3]])
 
 
-@pytest.mark.parametrize(("name", "pooler"), [*((name, False) for name in recorded.ENCODERS), ("bert", True)])
-def test_shapes_are_known_without_tracing_the_network(name, pooler):
-    backbone = dataclasses.replace(BACKBONES[name], pooler=pooler)
+@pytest.mark.parametrize(
+    "backbone",
+    [*recorded.ENCODERS.values(), dataclasses.replace(recorded.BERT, pooler=True), *recorded.ARCHITECTURES.values()],
+)
+def test_shapes_are_known_without_tracing_the_network(backbone):
     heads = [PairConfig(backbone, 2, pooling) for pooling in ("mean", "attention")]
     heads += [DualEncoderConfig(backbone), DualEncoderConfig(backbone, tied=False)]
-    for model in (backbone, *heads):
+    for model in (backbone, *(heads if isinstance(backbone, EncoderConfig) else ())):
         traced = {name: tuple(leaf.shape) for name, leaf in flatten(parameter_shapes(model)).items()}
         assert shapes_of_model(model) == traced
 
@@ -197,7 +200,7 @@ def test_where_it_is_not_installed_jax_does_it_all(monkeypatch):
 # --- Models of users ------------------------------------------------------------------------
 
 
-def test_a_bundle_and_a_sentence_encoder_give_what_they_give_in_jax(tmp_path):
+def test_bundles_and_a_sentence_encoder_give_what_they_give_in_jax(tmp_path):
     folder = bundle(tmp_path / "pairs", "pair listwise")
     pairs = [[3, 9, 4, 12, 4], [3, 8, 4, 5, 6, 7, 4]]
     ours, found = (Model.open(folder, backend=backend)._scorer for backend in (JAX, ONNX))
@@ -212,6 +215,10 @@ def test_a_bundle_and_a_sentence_encoder_give_what_they_give_in_jax(tmp_path):
     assert SentenceEncoder.open(tmp_path / "hf", max_tokens=20, backend=ONNX_INT8).digest != ours.digest
     some = ["The harbour was opened in 1907.", "Anna"]
     np.testing.assert_allclose(found.encode(some), ours.encode(some), atol=1e-5)
+    folder = bundle(tmp_path / "ranker", "ranker")
+    examples = [Example("q", "Vova", (Passage("p", "", text),)) for text in ("Vova Brugard was born.", "The Red Mill")]
+    ours, found = (Model.open(folder, backend=backend).probabilities(examples) for backend in (JAX, ONNX))
+    np.testing.assert_allclose(found, ours, atol=1e-5)
 
 
 def test_minilm_and_the_shipped_labeller_give_what_they_give_in_jax():
@@ -230,8 +237,7 @@ def test_minilm_and_the_shipped_labeller_give_what_they_give_in_jax():
 CHECK = """
 import json, sys
 from lisax.cli import main
-given = json.loads(sys.argv[1])
-assert main(["check", "Vova Brugard was born in Torimoor.", *given]) == 0
+assert main(json.loads(sys.argv[1])) == 0
 print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
 """
 
@@ -240,9 +246,10 @@ print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
 def test_a_claim_is_checked_without_jax_or_numba(shipped, tmp_path):
     if shipped and not MODELS["minilm"].is_there:
         pytest.skip("needs MiniLM's weights: lisax models get minilm")
-    given = ["--corpus", str(example_pages())]
+    given = ["check", "Vova Brugard was born in Torimoor.", "--corpus", str(example_pages())]
     if not shipped:
         given += ["--model", str(bundle(tmp_path / "pairs", "pair listwise"))]
+        given += ["--ranker", str(bundle(tmp_path / "ranker", "ranker"))]
     done = subprocess.run(
         [sys.executable, "-c", CHECK, json.dumps(given)], capture_output=True, text=True, cwd=tmp_path, check=True
     )

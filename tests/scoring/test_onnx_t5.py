@@ -1,24 +1,18 @@
 """T5s that score answers in onnxruntime: what JAX computes."""
 
 import dataclasses
-import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
-from small_bundles import bundle
 
 from lisax.devices.batching import padded
-from lisax.formats.examples import Example, Passage
 from lisax.models.architectures import T5Config
-from lisax.predict.model import Model
 from lisax.scoring.backends import JAX, ONNX, VARIABLE, backend_for, softmax
 from lisax.scoring.onnx import t5 as onnx_t5
 from lisax.scoring.onnx.scoring import OnnxAnswers, OnnxLabels
 from lisax.scoring.texts import AnswerScorer, LabelScorer
 from lisax.weights.checkpoints import flatten
-from lisax.weights.interop.architecture import T5_FIELDS, parameter_shapes, shapes_of_model
+from lisax.weights.interop.architecture import T5_FIELDS
 from tests.references import recorded
 
 InferenceSession = pytest.importorskip("onnxruntime", reason="needs onnxruntime").InferenceSession
@@ -89,38 +83,9 @@ def test_eight_bits_are_near_whatever_stands_in_the_batch(monkeypatch):
     assert 1e-4 < np.abs(together - exact).mean() < 0.2 * exact.std()
 
 
-@pytest.mark.parametrize("name", recorded.ARCHITECTURES)
-def test_shapes_are_known_without_tracing_the_network(name):
-    config = recorded.ARCHITECTURES[name]
-    traced = {name: tuple(leaf.shape) for name, leaf in flatten(parameter_shapes(config)).items()}
-    assert shapes_of_model(config) == traced
-
-
 def test_what_there_is_no_graph_of_is_left_to_jax(monkeypatch):
     monkeypatch.setenv(VARIABLE, ONNX)
     assert backend_for(recorded.T5_1_0) == ONNX and backend_for(recorded.T5_1_0, JAX) == JAX
     assert backend_for(dataclasses.replace(recorded.T5_1_0, dtype="bfloat16")) == JAX
     assert set(T5_FIELDS) == {field.name for field in dataclasses.fields(T5Config)}
     assert onnx_t5.fits(dataclasses.replace(recorded.T5_1_0, dropout_rate=0.1))
-
-
-def test_a_bundle_gives_what_it_gives_in_jax(tmp_path):
-    folder = bundle(tmp_path / "ranker", "ranker")
-    examples = [Example("q", "Vova", (Passage("p", "", text),)) for text in ("Vova Brugard was born.", "The Red Mill")]
-    ours, found = (Model.open(folder, backend=backend).probabilities(examples) for backend in (JAX, ONNX))
-    np.testing.assert_allclose(found, ours, atol=1e-5)
-
-
-RANK = """
-import json, sys
-import lisax
-print(lisax.Ranker.open(sys.argv[1]).rank("Vova", ["Vova Brugard", "The Red Mill"])[0].score)
-print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
-"""
-
-
-def test_sentences_are_ranked_without_jax(tmp_path):
-    folder = bundle(tmp_path / "ranker", "ranker")
-    done = subprocess.run([sys.executable, "-c", RANK, str(folder)], capture_output=True, text=True, check=True)
-    imported = set(json.loads(done.stdout.splitlines()[-1]))
-    assert "onnxruntime" in imported and not {"jax", "jaxlib", "flax", "torch", "tensorflow"} & imported
