@@ -13,6 +13,7 @@ from lisax.errors import DataError, LisaxError
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.reading import POINT, READ
 from lisax.predict.aggregation import Aggregator
+from lisax.predict.answer_confidence import AnswerConfidence
 from lisax.predict.dense_search import PassageSearch
 from lisax.predict.index import Index
 from lisax.predict.judging import check_confidence
@@ -20,7 +21,7 @@ from lisax.predict.opening import find_model, open_model
 from lisax.predict.ranker import ranker_of
 from lisax.predict.reader import Answer, Reader, withheld
 from lisax.predict.retriever import open_encoder
-from lisax.predict.sentence_answers import SentenceAnswerer, SentenceConfidence
+from lisax.predict.sentence_answers import SentenceAnswerer
 from lisax.predict.table_answers import TableAnswerer, TableScores
 from lisax.predict.verdicts import Evidence, place_of
 from lisax.progress import say
@@ -138,7 +139,7 @@ def shipped_answerer(index: Index, min_confidence: float | None = None) -> Answe
 def shipped_sentences(index: Index, min_confidence: float | None = None) -> SentenceAnswerer:
     """The shipped answerer of an index's text, and of the rows of its tables if they are among its passages."""
     model = open_model(shipped.answers())
-    return SentenceAnswerer(index, ranker_of(model), SentenceConfidence.of(model.card), min_confidence)
+    return SentenceAnswerer(index, ranker_of(model), AnswerConfidence.of(model.card, "asked"), min_confidence)
 
 
 def shipped_parts() -> Path:

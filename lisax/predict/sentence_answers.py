@@ -7,7 +7,6 @@ held-out questions, each asked twice: of all pages, and without the pages of the
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -16,8 +15,8 @@ import numpy as np
 
 from lisax.devices.batching import windows
 from lisax.formats.triples import EMPTY, is_missing
-from lisax.metrics.tables import choose_threshold
 from lisax.predict import score_fusion
+from lisax.predict.answer_confidence import AnswerConfidence, leads
 from lisax.predict.index import DOCUMENTS, Index
 from lisax.predict.page_index import PageIndex
 from lisax.predict.passage_index import PassageIndex
@@ -31,36 +30,11 @@ from lisax.text.dates import YEAR, find_dates
 from lisax.text.quantities import Kind
 from lisax.text.stop_words import FUNCTION_WORDS
 from lisax.text.words import content_stems, words
-from lisax.weights.model_card import ModelCard
 
 CANDIDATES = 100  # sentences that are ranked
 QUESTIONS_AT_A_TIME = 32  # batched together
 COUNTED = 50_000  # passages of text whose pages are counted
-RIDGE = 1.0
 ASKING = frozenset("who whom whose what which when where why how much many long does did do is was are were".split())
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class SentenceConfidence:
-    """`weights` of `features`. `threshold`: where the best answer's probability is lower, no answer is given.
-    `questions`: the number of questions that it was fitted on."""
-
-    weights: tuple[float, ...]
-    threshold: float
-    questions: int = 0
-
-    @classmethod
-    def of(cls, card: ModelCard) -> SentenceConfidence:
-        """The values fitted for a ranker. Raises DataError if none were."""
-        return cls(*map(_plain, card.needed("asked.weights", "asked.threshold", "asked.questions")))
-
-    def probabilities(self, question: str, found: Sequence[Evidence]) -> np.ndarray:
-        """The probability that each sentence answers the question, float64 [sentences]."""
-        return score_fusion.probability(features(question, found), np.array(self.weights))
-
-
-def _plain(value):
-    return tuple(value) if isinstance(value, list) else value
 
 
 def features(question: str, found: Sequence[Evidence]) -> np.ndarray:
@@ -68,8 +42,6 @@ def features(question: str, found: Sequence[Evidence]) -> np.ndarray:
     sentence; the share of the question's words in the sentence and its title; whether the sentence has a part of the
     kind that the question asks for; whether it lacks one; and 1."""
     scores = score_fusion.log_odds(np.clip([one.score or 0.0 for one in found], 0.0, 1.0))
-    others = np.full(len(scores), scores[0] if len(scores) else 0.0)
-    others[:1] = scores[1] if len(scores) > 1 else score_fusion.log_odds(np.zeros(1))
     wanted, kind = content_stems(question) - ASKING, asked(question)
     shared, marked = [], []
     for one in found:
@@ -78,24 +50,15 @@ def features(question: str, found: Sequence[Evidence]) -> np.ndarray:
         marked.append(bool(marks(question, one.text)))
     has = np.array(marked, float).reshape(len(found))
     lacks = (1 - has) * (kind is not None)
-    return np.stack([scores, scores - others, np.array(shared, float), has, lacks, np.ones(len(found))], axis=1)
+    return np.stack([scores, leads(scores), np.array(shared, float), has, lacks, np.ones(len(found))], axis=1)
 
 
 Asked = tuple[str, Sequence[Evidence], Sequence[bool]]  # a question, its best sentences, and which of them answer it
 
 
-def fit(questions: Sequence[Asked]) -> SentenceConfidence:
-    """Fits the weights on questions' sentences, and then the threshold with the greatest F1 of right best answers among
-    all that are given."""
-    questions = [one for one in questions if one[1]]
-    right = np.array([value for _, _, values in questions for value in values], float)
-    rows = np.concatenate([features(question, found) for question, found, _ in questions])
-    weights = score_fusion.logistic(rows, right, RIDGE)
-    fitted = SentenceConfidence(tuple(weights.tolist()), 0.0, len(questions))
-    best = [fitted.probabilities(question, found)[0] for question, found, _ in questions]
-    return dataclasses.replace(
-        fitted, threshold=choose_threshold(best, [values[0] for _, _, values in questions]).value
-    )
+def fit(questions: Sequence[Asked]) -> AnswerConfidence:
+    """See `AnswerConfidence.fit`."""
+    return AnswerConfidence.fit([(features(question, found), right) for question, found, right in questions if found])
 
 
 class SentenceAnswerer:
@@ -109,7 +72,7 @@ class SentenceAnswerer:
         self,
         index: Index,
         ranker: Ranker,
-        confidence: SentenceConfidence,
+        confidence: AnswerConfidence,
         min_confidence: float | None = None,
         documents: int = DOCUMENTS,
     ):
@@ -146,7 +109,7 @@ class SentenceAnswerer:
         """The likeliest sentences for each question, however unlikely they are."""
         made = []
         for question, found in zip(questions, self.find(questions), strict=True):
-            shares = self.confidence.probabilities(question, found[: max(answers, 2)])
+            shares = self.confidence.probabilities(features(question, found[: max(answers, 2)]))
             some = [_answer(question, one, float(share)) for one, share in zip(found[:answers], shares)]
             made.append(sorted(some, key=lambda one: -one.probability))
         return made

@@ -19,7 +19,7 @@ import numpy as np
 from lisax.errors import DataError, LisaxError
 from lisax.formats.budget import squeeze
 from lisax.formats.parts import TABLE_PARTS, PartExample, PartKind, encode_part
-from lisax.predict import score_fusion
+from lisax.predict import answer_confidence, score_fusion
 from lisax.predict.answer_confidence import AnswerConfidence, Cells
 from lisax.predict.dense_search import DenseSearch
 from lisax.predict.model import Model
@@ -246,7 +246,8 @@ class TableAnswerer:
             self.weights = score_fusion.weights_of(rows.model.card)
         except (TypeError, ValueError) as error:
             raise DataError(f"model.json of the model of rows: {error}") from None
-        self.confidence = AnswerConfidence.of(rows.model.card)
+        card = rows.model.card
+        self.confidence = None if card.content.get("answers") is None else AnswerConfidence.of(card, "answers")
         self._table = functools.lru_cache(TABLES_KEPT)(store.get)
 
     @classmethod
@@ -323,7 +324,7 @@ class TableAnswerer:
         per_term = not isinstance(self.index, DenseSearch)
         scores, retrieval = ([read(one) for one in found] for read in (TableScores.score, lambda one: one.retrieval))
         cells = Cells(question, scores, retrieval, best_retrieval, per_term)
-        sure = self.confidence.probabilities(cells)
+        sure = self.confidence.probabilities(answer_confidence.features(cells))
         return [dataclasses.replace(one, confidence=float(share)) for one, share in zip(found, sure)]
 
     def tokens(self, table: Table) -> tuple[int, int]:

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lisax import DataError, Document, Graph, Index, LisaxError, Sentence, Table, example_pages
-from lisax.corpora.files import Account
+from lisax import Document, Graph, Index, LisaxError, Sentence, Table, example_pages
 from lisax.files.writing import write_json_lines
 from lisax.predict import building
 from lisax.predict.building import account_of, build_index, change_files
@@ -187,11 +186,6 @@ def test_corpora_that_cannot_be_indexed(tmp_path, source, kind, complaint):
         Index.build(tmp_path / source if isinstance(source, str) else source, kind=kind)
 
 
-def test_what_is_no_index(tmp_path):
-    with pytest.raises(DataError, match="no index here"):
-        Index.open(tmp_path)
-
-
 def test_an_index_keeps_its_language(tmp_path):
     pages = write_pages(
         tmp_path / "pages", "Die Stadt hat drei Mühlen und ist nicht groß. Das ist die Brücke von Tarn."
@@ -284,10 +278,6 @@ def test_a_table_without_rows_is_named_and_the_others_are_indexed(tmp_path):
         ) as raised:
             build_index(source)
         assert ".building-" not in str(raised.value)
-
-
-def test_an_account_of_an_earlier_version_has_no_notes():
-    assert Account.of({"files": 1, "read": 1, "skipped": []}).notes == ()
 
 
 def test_a_file_of_an_index_that_is_gone_is_named_until_it_is_removed(tmp_path):

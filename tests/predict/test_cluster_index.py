@@ -277,10 +277,8 @@ def test_the_verbs_take_an_address(server, corpus, claims, model, bundles, capsy
     for wrong, of in (("mixed", at), ("documents", f"{HOST}/mixed")):
         assert cli.main(["retrieve", wrong, "--index", of, "--claims", str(asked), "--out", str(run)]) == 1
     capsys.readouterr()
-    for wrong, message in (
-        (["index", "vectors", at, "--retriever", str(model), "--approximate", "hnsw"], "its own way"),
-    ):
-        assert cli.main(wrong) == 2 and message in capsys.readouterr().err
+    assert cli.main(["index", "vectors", at, "--retriever", str(model), "--approximate", "hnsw"]) == 2
+    assert "its own way" in capsys.readouterr().err
 
 
 def test_rerank_verify_and_answer_take_an_address(server, corpus, local, bundles, capsys, tmp_path):

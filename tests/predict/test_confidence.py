@@ -178,8 +178,8 @@ def test_the_checker_abstains_and_dates_still_decide(pages, bundles):
     plain = list(Checker(pages, verifier=bundles["listwise"], temporal=False).check_many(claims))
     checker = Checker(pages, verifier=bundles["listwise"], min_confidence=1.0)
     dated, withheld = checker.check_many(claims)
-    assert dated.label is Label.REFUTES and not dated.abstained
-    assert dated.ruling["verifier_label"] == plain[0].label
+    assert dated.label is Label.REFUTES and not dated.abstained and "1861" in dated.reason and "1950" in dated.reason
+    assert dated.ruling["verifier_label"] == plain[0].label and dated.probabilities == plain[0].probabilities
     assert withheld.abstained and withheld.label is Label.NOT_ENOUGH_INFO
     assert withheld.probabilities == plain[1].probabilities
     (again,) = judge_dates([withheld])
