@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from lisax import shipped
+from lisax.devices.batching import windows
 from lisax.errors import DataError, LisaxError
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.reading import POINT, READ
@@ -190,10 +191,8 @@ class PassageAnswerer(Answerer):
         return list(map(self.search.index.passage, ids))
 
     def ask_many(self, questions: Sequence[str], answers: int = 5) -> Iterator[list[Answer]]:
-        for start in range(0, len(questions), QUESTIONS_AT_A_TIME):
-            asked = {
-                str(number): check_text(text) for number, text in enumerate(questions[start:][:QUESTIONS_AT_A_TIME])
-            }
+        for group in windows(map(check_text, questions), QUESTIONS_AT_A_TIME):
+            asked = {str(number): text for number, text in enumerate(group)}
             passages = self.find(asked)
             pairs = [(text, passages[key]) for key, text in asked.items()]
             for found in self.reader.read(pairs, answers=answers):

@@ -188,9 +188,7 @@ class Reranker(Ranker):
         for found, top, scores in zip(ordered, best, self.second.scores(claims, best, spot=spot)):
             first = np.array([one.score for one in top])
             likely = probability(features_of(np.array(scores), first, first.max(initial=0.0)), weights)
-            again = [dataclasses.replace(top[i], score=float(likely[i])) for i in np.argsort(-likely, kind="stable")]
-            below = (dataclasses.replace(one, score=-float(i)) for i, one in enumerate(found[len(top) :], start=1))
-            yield [*again, *below]
+            yield _best_again(found, likely)
 
 
 class PairwiseRanker(Ranker):
@@ -212,9 +210,14 @@ class PairwiseRanker(Ranker):
                 scores[a] += share
                 scores[b] += 1 - share
             scores /= max(1, 2 * (len(texts) - 1))
-            best = [dataclasses.replace(found[i], score=float(scores[i])) for i in np.argsort(-scores, kind="stable")]
-            below = (dataclasses.replace(one, score=-float(i)) for i, one in enumerate(found[self.top :], start=1))
-            yield [*best, *below]
+            yield _best_again(found, scores)
+
+
+def _best_again(found: Sequence[Evidence], scores: np.ndarray) -> list[Evidence]:
+    """The first units ordered by their new scores; those below keep their order, with scores below 0."""
+    best = [dataclasses.replace(found[i], score=float(scores[i])) for i in np.argsort(-scores, kind="stable")]
+    below = (dataclasses.replace(one, score=-float(i)) for i, one in enumerate(found[len(scores) :], start=1))
+    return [*best, *below]
 
 
 class PointerRanker(Ranker):

@@ -10,6 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
+from lisax.devices.batching import windows
 from lisax.errors import LisaxError
 from lisax.formats.examples import Example, Passage
 from lisax.formats.format import POINTERS, RELEVANCE, VERDICT
@@ -285,9 +286,8 @@ class PromptVerifier(Verifier):
         self.model, self.depth = model, depth
 
     def verify_many(self, claims, evidence):
-        pairs = list(zip(claims, evidence, strict=True))
-        for start in range(0, len(pairs), PROMPTS_AT_A_TIME):
-            group = [(claim, found[: self.depth]) for claim, found in pairs[start : start + PROMPTS_AT_A_TIME]]
+        pairs = ((claim, found[: self.depth]) for claim, found in zip(claims, evidence, strict=True))
+        for group in windows(pairs, PROMPTS_AT_A_TIME):
             read = [(text_of_claim(claim), text_of(passages_of(found))) for claim, found in group if found]
             shares = iter(self.model.shares(*zip(*read)) if read else ())
             for claim, found in group:
@@ -310,9 +310,8 @@ class PointerVerifier(Verifier):
         self.model, self.depth, self.calibration = model, model.depth, model.calibration
 
     def verify_many(self, claims, evidence):
-        pairs = list(zip(claims, evidence, strict=True))
-        for start in range(0, len(pairs), CLAIMS_AT_A_TIME):
-            group = [(claim, found[: self.depth]) for claim, found in pairs[start : start + CLAIMS_AT_A_TIME]]
+        pairs = ((claim, found[: self.depth]) for claim, found in zip(claims, evidence, strict=True))
+        for group in windows(pairs, CLAIMS_AT_A_TIME):
             examples = [pointer_example(text_of_claim(claim), found, id_of(claim)) for claim, found in group]
             for (claim, found), places, shares, labels in zip(group, *self.model.probabilities(examples)):
                 pointed = [
