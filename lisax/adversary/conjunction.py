@@ -63,16 +63,10 @@ class Conjunction:
             other = rng.choice(others)
             second, (label, sets) = self._subjects[other.id], both(claim, other)
             connective = rng.choice(CONNECTIVES)
-            text = sentence(f"{subject.written} {subject.predicate} {connective} {second.predicate}")
-            yield Attack(
-                self.kind,
-                (claim.id, other.id),
-                text,
-                label,
-                sets,
-                f"+ {connective} {second.predicate}",
-                f'"{claim.text}" is {claim.label}, "{other.text}" is {other.label}',
-            )
+            added = f"{connective} {second.predicate}"
+            text = sentence(f"{subject.written} {subject.predicate} {added}")
+            reason = f'"{claim.text}" is {claim.label}, "{other.text}" is {other.label}'
+            yield Attack(self.kind, (claim.id, other.id), text, label, sets, f"+ {added}", reason)
 
 
 def _goes_with(first: Subject, second: Subject) -> bool:

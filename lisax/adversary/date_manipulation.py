@@ -69,15 +69,8 @@ class DateManipulation:
             form, label = made
             phrase = capitalised(form.text) if place.start == 0 else form.text
             text = sentence(claim.text[: place.start] + phrase + claim.text[place.end :])
-            yield Attack(
-                self.kind,
-                (claim.id,),
-                text,
-                label,
-                self._sets(claim, known),
-                f"{claim.text[place.start : place.end]} -> {form.text}",
-                f"{why}; {form.meaning}",
-            )
+            edit, reason = f"{claim.text[place.start : place.end]} -> {form.text}", f"{why}; {form.meaning}"
+            yield Attack(self.kind, (claim.id,), text, label, self._sets(claim, known), edit, reason)
 
     def _sets(self, claim: Claim, known: Date) -> EvidenceSets:
         """For a refuted claim only the sets that contain the date: others may refute it by something else."""

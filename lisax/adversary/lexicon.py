@@ -82,45 +82,24 @@ class CorpusLexicon:
         subject = subject_of(text, self._corpus)
         for said in _split(self._corpus, subject.page, subject.predicate) if subject else ():
             start = len(subject.written) + 1
-            found += [
-                Substitute(
-                    start,
-                    start + len(said.phrase),
-                    new,
-                    WordRelation.SYNONYM,
-                    f'"{said.phrase}" and "{new}" agree in the corpus on {count} of {of} subjects',
-                )
-                for new, count, of in self._synonyms.get(said.key, ())
-            ]
+            for new, count, of in self._synonyms.get(said.key, ()):
+                reason = f'"{said.phrase}" and "{new}" agree in the corpus on {count} of {of} subjects'
+                found.append(Substitute(start, start + len(said.phrase), new, WordRelation.SYNONYM, reason))
         for match in re.finditer(r"\b(an?) ([a-z]+)\b(?! [a-z]+(?<!\bwho)(?<!\bin)(?<!\bof)(?<!\bby))", text):
             if (hypernym := self._hypernyms.get(match[2])) is not None:
                 new = f"{article(hypernym[0])} {hypernym[0]}"
-                found.append(
-                    Substitute(
-                        match.start(),
-                        match.end(),
-                        new,
-                        WordRelation.HYPERNYM,
-                        f"the page {hypernym[1]} says that it is {new}",
-                    )
-                )
+                reason = f"the page {hypernym[1]} says that it is {new}"
+                found.append(Substitute(*match.span(), new, WordRelation.HYPERNYM, reason))
             for title, page in self._hyponyms.get(match[2], ())[:MOST_HYPONYMS]:
                 new = f"{article(title)} {title}"
-                found.append(
-                    Substitute(
-                        match.start(),
-                        match.end(),
-                        new,
-                        WordRelation.HYPONYM,
-                        f"the page {page} says that {new} is {match[0]}",
-                    )
-                )
+                reason = f"the page {page} says that {new} is {match[0]}"
+                found.append(Substitute(*match.span(), new, WordRelation.HYPONYM, reason))
         for match in _MODIFIED.finditer(text):
             nouns = match["rest"].split()
             if nouns[0] in _NO_NOUNS or (match["lower"] in _DECISIVE and "character" not in nouns):
                 continue
             new = f"{article(match['rest'])} {match['rest']}"
-            found.append(Substitute(match.start(), match.end(), new, WordRelation.HYPERNYM, f'"{match[0]}" is "{new}"'))
+            found.append(Substitute(*match.span(), new, WordRelation.HYPERNYM, f'"{match[0]}" is "{new}"'))
         return found
 
 
@@ -226,16 +205,9 @@ class WordNetLexicon:
                                     if name != lemma and name.isalpha() and name.islower():
                                         new = _inflected(name, ending)
                                         new = f"{article(new)} {new}" if match["article"] else new
-                                        found.setdefault(
-                                            (match.start(), new),
-                                            Substitute(
-                                                match.start(),
-                                                match.end(),
-                                                new,
-                                                relation,
-                                                f'"{name}" is a {relation} of "{lemma}" in WordNet ({other.name()})',
-                                            ),
-                                        )
+                                        reason = f'"{name}" is a {relation} of "{lemma}" in WordNet ({other.name()})'
+                                        edit = Substitute(*match.span(), new, relation, reason)
+                                        found.setdefault((match.start(), new), edit)
         return list(found.values())
 
 
@@ -299,7 +271,7 @@ def opposites(text: str, evidence: Container[str]) -> Iterator[Substitute]:
             others = group[group.index(word) + 1 :] if group is NUMBERS else [one for one in group if one != word]
             for other in others[:4]:
                 reason = f'the evidence says "{word}", which excludes "{other}"'
-                yield Substitute(match.start(), match.end(), other, WordRelation.ANTONYM, reason)
+                yield Substitute(*match.span(), other, WordRelation.ANTONYM, reason)
 
 
 def words_of(texts: Iterator[str]) -> set[str]:

@@ -200,17 +200,10 @@ class MultiHop:
         of_true, of_false = edits
         sets = together(claim.evidence_sets, (units,)) if claim.label is Label.SUPPORTS else ()
         told = f"{name}: {said.true}, says its page"
+        denied = f"{told}, not {said.false}"
         return [
             Attack(self.kind, (claim.id,), sentence(true), claim.label, sets, of_true, told),
-            Attack(
-                self.kind,
-                (claim.id,),
-                sentence(false),
-                Label.REFUTES,
-                (refuting,),
-                of_false,
-                f"{told}, not {said.false}",
-            ),
+            Attack(self.kind, (claim.id,), sentence(false), Label.REFUTES, (refuting,), of_false, denied),
         ]
 
     def _others(self, claim: Claim, named: Named) -> list[str]:

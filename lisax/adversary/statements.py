@@ -75,8 +75,8 @@ _GOES_ON = re.compile(r"(?:, (?!written\b|\w+ed\b)[\w-]+)+,? and ")
 _INITIAL = re.compile(r" [A-Z]$")
 _MODIFIER_AND = re.compile(r" and [\w-]+ [\w-]+")
 _BORN = re.compile(r"\([^()]*\bborn\b")
-_LIFE = re.compile(r"\((?=[^()]*\d{3})([^()]*+)\)")
 _PRONOUN = re.compile(r"(?:She|He|It|They)\b")
+_LIFE = re.compile(r"\((?=[^()]*\d{3})([^()]*+)\)")
 _MOST_WORDS = 14
 
 # Verb phrases of unique events: another date for one is a wrong date.
@@ -217,23 +217,19 @@ def verb_phrase(rest: str) -> str | None:
         first.endswith("ed") or (first.endswith("s") and not first.endswith(("ss", "'s", "us")))
     )
     # Of two in a row the first is a noun (`X fans are`).
-    return (
-        rest.strip()
-        if looks and not (len(parts) > 1 and parts[1] in ("is", "was", "are", "were", "has", "had"))
-        else None
-    )
+    if not looks or (len(parts) > 1 and parts[1] in ("is", "was", "are", "were", "has", "had")):
+        return None
+    return rest.strip()
 
 
 def _predicate(name: str, noun: str, person: bool, text: str) -> str | None:
-    for subject in (name, f"The {name}", f"The {noun}" if noun else None):
-        if subject and text.startswith(subject + " "):
-            phrase = verb_phrase(text[len(subject) + 1 :])
-            return None if phrase is None else phrase.rstrip(" .")
+    subjects = (name, f"The {name}", f"The {noun}" if noun else None)
+    begin = next((len(subject) for subject in subjects if subject and text.startswith(subject + " ")), None)
     match = _PRONOUN.match(text)
-    if match and ((match[0] in ("She", "He")) if person else match[0] == "It") and noun:
-        phrase = verb_phrase(text[match.end() + 1 :])
-        return None if phrase is None else phrase.rstrip(" .")
-    return None
+    if begin is None and noun and match and ((match[0] in ("She", "He")) if person else match[0] == "It"):
+        begin = match.end()
+    phrase = None if begin is None else verb_phrase(text[begin + 1 :])
+    return phrase and phrase.rstrip(" .")
 
 
 def _stands_alone(predicate: str) -> bool:
@@ -258,13 +254,10 @@ def _life(first: tuple[str, str]) -> list[StatedEvent]:
     if brackets is None:
         return []
     found = dates.find(brackets[1])
-    if (len(found) == 2 and "–" in brackets[1]) or (len(found) == 2 and " - " in brackets[1]):
+    if len(found) == 2 and ("–" in brackets[1] or " - " in brackets[1]):
         born, died = (one.date for one in found)
-        return (
-            [StatedEvent(unit, "was born", born, "born"), StatedEvent(unit, "died", died, "died")]
-            if born.before(died)
-            else []
-        )
+        events = [StatedEvent(unit, "was born", born, "born"), StatedEvent(unit, "died", died, "died")]
+        return events if born.before(died) else []
     if len(found) == 1 and re.search(r"\bborn\b", brackets[1]) and "–" not in brackets[1]:
         return [StatedEvent(unit, "was born", found[0].date, "born")]
     return []

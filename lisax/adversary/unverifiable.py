@@ -148,15 +148,11 @@ class Unverifiable:
         found = _NOUN_PHRASE.fullmatch(subject.predicate)
         noun = found is not None and nouns_of(found["phrase"]) == found["phrase"]
         join = rng.choice(("and", "who" if kind == PERSON else "that")) if noun else "and"
-        yield Attack(
-            self.kind,
-            (claim.id,),
-            sentence(f"{body(claim.text)} {join} {phrase.text}"),
-            Label.NOT_ENOUGH_INFO,
-            (),
-            f"+ {join} {phrase.text}",
-            f'"{phrase.text}" is said of {phrase.page}; no page that the claim leads to says it of {subject.written}',
+        text, edit = sentence(f"{body(claim.text)} {join} {phrase.text}"), f"+ {join} {phrase.text}"
+        reason = (
+            f'"{phrase.text}" is said of {phrase.page}; no page that the claim leads to says it of {subject.written}'
         )
+        yield Attack(self.kind, (claim.id,), text, Label.NOT_ENOUGH_INFO, (), edit, reason)
 
     def _phrase(self, subject: Subject, told: set[str], phrases: list[Phrase], rng: random.Random) -> Phrase | None:
         """The likeliest of the phrases that no page decides of the subject: of the pages most like it, and least
