@@ -85,14 +85,8 @@ def placed(evidence: Iterable[TitledText], lookup: Lookup | None = None) -> list
         opening = given.get(f"{page}_0")
         if opening is None and lookup is not None and page and number.isdecimal():
             opening = lookup(f"{page}_0")
-        found.append(
-            Placed(
-                passage.id,
-                passage.title,
-                passage.text,
-                described(passage.title, "" if opening is None else opening.text),
-            )
-        )
+        of_page = described(passage.title, "" if opening is None else opening.text)
+        found.append(Placed(passage.id, passage.title, passage.text, of_page))
     return found
 
 

@@ -265,14 +265,8 @@ def rule_order(sentence: EventSentence, evidence: Sequence[Placed]) -> Ruling | 
     if not claimed.contains(days) and not contradicted:
         return None
     words = " ".join(sentence.text[sentence.tokens[at - 1].start :].rstrip(" .").split())
-    return _ruling(
-        claimed.contains(days),
-        ("order", rule),
-        left.predicate.words,
-        words,
-        claimed,
-        [(first[0], days), (second[0], other)],
-    )
+    facts = [(first[0], days), (second[0], other)]
+    return _ruling(claimed.contains(days), ("order", rule), left.predicate.words, words, claimed, facts)
 
 
 def _sides(sentence: EventSentence) -> Sides | None:

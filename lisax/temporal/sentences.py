@@ -342,21 +342,13 @@ class SubjectSentence:
 
     def _after_participle(self, predicate: int) -> EventSubject:
         """The subject after the comma: `Released in 2015, the film won`."""
-        begin = next(
-            (at + 1 for at in range(predicate, len(self.words)) if self.words[at] == "," and at not in self._of_dates),
-            None,
-        )
-        if begin is None:
+        size = len(self.words)
+        commas = (at for at in range(predicate, size) if self.words[at] == "," and at not in self._of_dates)
+        if (comma := next(commas, None)) is None:
             return EventSubject()
-        end = next(
-            (
-                at
-                for at in range(begin, len(self.words))
-                if self.is_predicate(at) or self.words[at] in lexicon.CLAUSE_ENDS
-            ),
-            len(self.words),
-        )
-        return self._subject(begin, end)
+        after = range(comma + 1, size)
+        ends = (at for at in after if self.is_predicate(at) or self.words[at] in lexicon.CLAUSE_ENDS)
+        return self._subject(comma + 1, next(ends, size))
 
     def _describes_subject(self, pronoun: int, predicate: int) -> bool:
         """Whether a relative clause refers to the sentence's subject: it follows it, or `is an actor`, `is a town in
