@@ -120,17 +120,9 @@ class Reader:
 
     def read(self, questions: Sequence[tuple[str, Sequence[Passage]]], *, answers: int = 5) -> list[list[Answer]]:
         """Up to `answers` answers for each (question, passages best first), likeliest first; empty without passages."""
+        limits = {"max_tokens": self.max_tokens, "count_tokens": self.vocabulary.count}
         texts = [
-            [
-                reading.encode_reading(
-                    question,
-                    passage.title,
-                    passage.text,
-                    max_tokens=self.max_tokens,
-                    count_tokens=self.vocabulary.count,
-                )
-                for passage in passages[: self.passages]
-            ]
+            [reading.encode_reading(question, one.title, one.text, **limits) for one in passages[: self.passages]]
             for question, passages in questions
         ]
         read = self._point if self._points else self._generate
@@ -168,13 +160,9 @@ class Reader:
             _, number, _, _ = best = of_answer[0]
             said, begin = _said(texts[number], places[number], best)
             passage = passages[number]
-            answers.append(
-                Answer(
-                    said,
-                    float(sum(np.exp(span[0]) for span in of_answer)),
-                    SpanPlace(passage.id, passage.unit_at(begin), begin, begin + len(said)),
-                )
-            )
+            share = float(sum(np.exp(span[0]) for span in of_answer))
+            place = SpanPlace(passage.id, passage.unit_at(begin), begin, begin + len(said))
+            answers.append(Answer(said, share, place))
         return sorted(answers, key=lambda answer: -answer.probability)
 
     # --- Generating -------------------------------------------------------------------------
@@ -197,13 +185,8 @@ class Reader:
 
 def _best_spans(text: reading.ReadingText, places: reading.Places, shares: np.ndarray) -> list[tuple[float, int, int]]:
     """(log-probability, first token, last token) of the `SPANS` best spans within the passage's own text."""
-    inside = np.array(
-        [
-            begin >= text.context - 1 and end > max(begin, text.context)
-            for begin, end in zip(places.begins, places.ends)
-        ],
-        bool,
-    )
+    spans = zip(places.begins, places.ends)
+    inside = np.array([begin >= text.context - 1 and end > max(begin, text.context) for begin, end in spans], bool)
     size = len(inside)
     if not inside.any():
         return []

@@ -187,15 +187,8 @@ class Verbalizer:
         for first, part in zip(firsts, parts):
             for number, said in part.parts or [(0, part.text)]:  # a value that was cut starts several parts
                 texts.setdefault(first + number, []).append(said)
-        return Verbalized(
-            unit.id,
-            unit.title,
-            text,
-            beam,
-            rejected,
-            fallback,
-            tuple((first, " ".join(said)) for first, said in texts.items()),
-        )
+        parts_said = tuple((first, " ".join(said)) for first, said in texts.items())
+        return Verbalized(unit.id, unit.title, text, beam, rejected, fallback, parts_said)
 
 
 class RuleVerbalizer:
