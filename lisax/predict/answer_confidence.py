@@ -71,8 +71,8 @@ class AnswerConfidence:
 
 
 def leads(log_odds: np.ndarray) -> np.ndarray:
-    """By how much the log-odds of answers, best first, exceed those of the best other answer; of an only answer, those of
-    a probability of 0."""
+    """Subtracts from the log-odds of answers, best first, those of the best other answer; from those of an only answer
+    those of a probability of 0."""
     # The best other answer of the first one is the second; of any other, the first.
     others = np.full(len(log_odds), log_odds[0] if len(log_odds) else 0.0)
     others[:1] = log_odds[1] if len(log_odds) > 1 else score_fusion.log_odds(np.zeros(1))

@@ -103,7 +103,7 @@ class OnnxEncoder(OnnxTexts):
 
 
 class OnnxPairs(OnnxEncoder):
-    """What `scoring.texts.PairScoring` is in JAX."""
+    """Scores pairs as `scoring.texts.PairScoring` does in JAX."""
 
     probabilities = OnnxEncoder.results
 
@@ -127,7 +127,7 @@ class OnnxVectors(OnnxEncoder):
 
 
 class OnnxLabels(OnnxTexts):
-    """What `scoring.texts.LabelScorer` is in JAX. `int8`: see `ModelGraph`."""
+    """Scores label words as `scoring.texts.LabelScorer` does in JAX. `int8`: see `ModelGraph`."""
 
     def __init__(
         self, config: T5Config, parameters: Parameters, pieces: Sequence[int], *, int8: bool = False, **options: Any
@@ -139,7 +139,7 @@ class OnnxLabels(OnnxTexts):
 
 
 class OnnxAnswers(OnnxTexts):
-    """What `scoring.texts.AnswerScorer` is in JAX. `int8`: see `ModelGraph`."""
+    """Scores answers as `scoring.texts.AnswerScorer` does in JAX. `int8`: see `ModelGraph`."""
 
     def __init__(
         self, config: T5Config, parameters: Parameters, answers: Sequence[Tokens], *, int8: bool = False, **options: Any
