@@ -175,7 +175,7 @@ def test_best_cells_with_bm25_where_a_run_weighed_them(index, vocabulary, weight
         assert [scores.table.id for scores in found] == [scores.table.id for scores in ranked[:5]]
         assert [scores.value for scores in found] == pytest.approx([scores.value for scores in ranked[:5]])
     if weights[1] > 1:
-        assert pruned._rows.model._scorer.scorer.scored < whole._rows.model._scorer.scorer.scored / 2
+        assert pruned._rows.model._scorer.scorer.scored < whole._rows.model._scorer.scorer.scored * 2 / 3
     assert answerer(index, vocabulary, list(weights)).answer("nothing", 41) == []
 
 
