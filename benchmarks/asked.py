@@ -29,6 +29,7 @@ from lisax.devices.batching import windows
 from lisax.files.writing import write_json
 from lisax.metrics.calibration import binned, expected_error
 from lisax.predict import sentence_answers
+from lisax.predict.answer_confidence import AnswerConfidence
 from lisax.predict.ranker import Ranker
 from lisax.predict.verdicts import Evidence
 from lisax.records import Claim, Document, Label, Sentence, Table, split_cell_id, split_sentence_id
@@ -145,12 +146,12 @@ def split(cases: list[Case], wanted: Callable[[Case], bool]) -> tuple[list[Case]
     return [one for one in cases if wanted(one)], [one for one in cases if not wanted(one)]
 
 
-def figures(fitted: sentence_answers.SentenceConfidence, cases: list[Case]) -> dict[str, float]:
+def figures(fitted: AnswerConfidence, cases: list[Case]) -> dict[str, float]:
     """As of `answer_confidence.figures`: of the answers given the share that is right, of the questions the share that is
     answered rightly, of those without their pages the share that gets no answer, and the calibration error of both."""
 
     def best(case: Case, found: list[Evidence]) -> float:
-        return float(fitted.probabilities(case.question, found)[0]) if found else 0.0
+        return float(fitted.probabilities(sentence_answers.features(case.question, found))[0]) if found else 0.0
 
     shares = [(best(one, one.found), one.right[:1] == [True]) for one in cases]
     others = [(best(one, one.others), False) for one in cases]

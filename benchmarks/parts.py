@@ -25,7 +25,6 @@ from pathlib import Path
 
 import jax
 import numpy as np
-from lisax.scoring.program import first_step_logits
 
 from lisax.corpora import open_folder
 from lisax.formats.parts import TABLE_PARTS, PartExample
@@ -33,12 +32,11 @@ from lisax.formats.presets import PAPER
 from lisax.formats.vocabulary import train_vocabulary
 from lisax.models.t5 import Transformer
 from lisax.predict.model import Model
-from lisax.predict.part_scorer import PartScorer
-from lisax.predict.table_answers import TableAnswerer
+from lisax.predict.table_answers import PartScorer, TableAnswerer
 from lisax.retrieval.table_store import TableStore
 from lisax.retrieval.table_text import build_index, open_index
 from lisax.sampling.part_examples import parts_of
-from lisax.scoring.labels import LabelScorer
+from lisax.scoring.texts import LabelScorer, first_step_logits
 from lisax.training.gin_files import configured
 from lisax.weights.model_card import ModelCard
 from lisax.world import write

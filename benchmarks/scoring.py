@@ -32,8 +32,8 @@ from lisax.formats.ranking import RANK
 from lisax.formats.vocabulary import Vocabulary, train_vocabulary
 from lisax.models.architectures import T5Config
 from lisax.models.t5 import initialize
-from lisax.scoring.labels import LabelScorer
 from lisax.scoring.onnx.scoring import OnnxLabels
+from lisax.scoring.texts import LabelScorer
 from lisax.training.gin_files import parsed
 from lisax.weights.checkpoints import flatten
 from lisax.world import write

@@ -20,7 +20,7 @@ from lisax.corpora import open_folder
 from lisax.faithful import facts
 from lisax.formats.triples import table_triples
 from lisax.metrics import open_qa
-from lisax.predict.passage_search import retrieve
+from lisax.predict.dense_search import PassageSearch
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.retrieval import mixed, passages
 from lisax.retrieval.dense import encode_index
@@ -67,7 +67,7 @@ def main() -> None:
             opened = MixedIndex.open(index)
             for method in ("bm25", *(("dense", "fused") if encoder else ())):
                 texts = {i: one.text for i, one in questions.items()}
-                hits = retrieve(index, texts, CUTOFFS[-1], method=method, retriever=encoder)
+                hits = PassageSearch(opened, method=method, retriever=encoder)(texts, CUTOFFS[-1])
                 found = {i: [opened.passage(hit).text for hit, _ in of_one] for i, of_one in hits.items()}
                 figures = open_qa.recall(answers, found, CUTOFFS)
                 cells = " | ".join(f"{100 * figures[f'R@{k}']:.1f}" for k in CUTOFFS)

@@ -38,7 +38,7 @@ class Copying:
     def __init__(self, markers: set[int], beams: int):
         self._markers, self._beams = markers, beams
 
-    def hypotheses(self, tokens: Sequence[Sequence[int]], progress=None) -> Iterator[list[Hypothesis]]:
+    def hypotheses(self, tokens: Sequence[Sequence[int]]) -> Iterator[list[Hypothesis]]:
         for row in tokens:
             said = [token for token in row[:-1] if token not in self._markers]
             yield [Hypothesis(said[: len(said) - i], 0.0) for i in range(self._beams)]

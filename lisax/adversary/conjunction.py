@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from lisax.adversary.attack import Attack, AttackKind, both, random_of
-from lisax.adversary.corpus import AttackCorpus
+from lisax.adversary.corpus import AttackCorpus, Subject, subject_of
 from lisax.adversary.prose import sentence
-from lisax.adversary.subjects import Subject, subject_of
 from lisax.records import LABELS, Claim, Label
 from lisax.text.stop_words import INDEX_STOP_WORDS
 from lisax.text.words import words
@@ -52,7 +51,9 @@ class Conjunction:
         others = [
             other
             for other in of_page[place + 1 :]
-            if _needs_both(claim, other) and _goes_with(subject, self._subjects[other.id])
+            # Two refuted or two undecided claims state nothing new together.
+            if (claim.label is not other.label or claim.label is Label.SUPPORTS)
+            and _goes_with(subject, self._subjects[other.id])
         ]
         if others:
             # Most pairs are refuted, so the label is drawn first, and a claim that cannot have it is skipped.
@@ -62,21 +63,10 @@ class Conjunction:
             other = rng.choice(others)
             second, (label, sets) = self._subjects[other.id], both(claim, other)
             connective = rng.choice(CONNECTIVES)
-            text = sentence(f"{subject.written} {subject.predicate} {connective} {second.predicate}")
-            yield Attack(
-                self.kind,
-                (claim.id, other.id),
-                text,
-                label,
-                sets,
-                f"+ {connective} {second.predicate}",
-                f'"{claim.text}" is {claim.label}, "{other.text}" is {other.label}',
-            )
-
-
-def _needs_both(first: Claim, second: Claim) -> bool:
-    """Whether both halves are needed: two refuted or two undecided claims state nothing new together."""
-    return first.label is not second.label or first.label is Label.SUPPORTS
+            added = f"{connective} {second.predicate}"
+            text = sentence(f"{subject.written} {subject.predicate} {added}")
+            reason = f'"{claim.text}" is {claim.label}, "{other.text}" is {other.label}'
+            yield Attack(self.kind, (claim.id, other.id), text, label, sets, f"+ {added}", reason)
 
 
 def _goes_with(first: Subject, second: Subject) -> bool:

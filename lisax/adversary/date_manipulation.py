@@ -23,11 +23,10 @@ from collections.abc import Collection, Iterable, Iterator
 
 from lisax.adversary import dates
 from lisax.adversary.attack import Attack, AttackKind, EvidenceSets, random_of
-from lisax.adversary.corpus import AttackCorpus
+from lisax.adversary.corpus import AttackCorpus, subject_of
 from lisax.adversary.dates import Date, DateVariant, FoundDate, Span
 from lisax.adversary.prose import is_negated, readable, sentence
 from lisax.adversary.statements import ONCE
-from lisax.adversary.subjects import subject_of
 from lisax.records import Claim, Label, split_sentence_id
 from lisax.text.articles import capitalised
 
@@ -70,15 +69,8 @@ class DateManipulation:
             form, label = made
             phrase = capitalised(form.text) if place.start == 0 else form.text
             text = sentence(claim.text[: place.start] + phrase + claim.text[place.end :])
-            yield Attack(
-                self.kind,
-                (claim.id,),
-                text,
-                label,
-                self._sets(claim, known),
-                f"{claim.text[place.start : place.end]} -> {form.text}",
-                f"{why}; {form.meaning}",
-            )
+            edit, reason = f"{claim.text[place.start : place.end]} -> {form.text}", f"{why}; {form.meaning}"
+            yield Attack(self.kind, (claim.id,), text, label, self._sets(claim, known), edit, reason)
 
     def _sets(self, claim: Claim, known: Date) -> EvidenceSets:
         """For a refuted claim only the sets that contain the date: others may refute it by something else."""

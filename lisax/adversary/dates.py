@@ -204,21 +204,15 @@ def variant(name: str, date: Date, holds: bool, rng: random.Random, reach: int =
             first, last = date.shifted(-away - rng.randint(2, reach + 1)), date.shifted(-away)
         if first is None or last is None:
             return None
-        inside = "lies" if holds else "does not lie"
-        return DateVariant(
-            name,
-            f"between {first.text()} and {last.text()}",
-            holds,
-            f"{date.text()} {inside} between {first.text()} and {last.text()}",
-            (first.earliest, last.latest),
-        )
+        phrase = f"between {first.text()} and {last.text()}"
+        meaning = f"{date.text()} {'lies' if holds else 'does not lie'} {phrase}"
+        return DateVariant(name, phrase, holds, meaning, (first.earliest, last.latest))
     bound = date.shifted(away if (name == "before") == holds else -away)
     if bound is None:
         return None
     span = ((-9999, 1, 1), bound.earliest) if name == "before" else (bound.latest, (9999, 12, 31))
-    return DateVariant(
-        name, f"{name} {bound.text()}", holds, f"{date.text()} is {'' if holds else 'not '}{name} {bound.text()}", span
-    )
+    phrase = f"{name} {bound.text()}"
+    return DateVariant(name, phrase, holds, f"{date.text()} is {'' if holds else 'not '}{phrase}", span)
 
 
 def _arithmetic(name: str, date: Date, holds: bool, rng: random.Random, reach: int) -> DateVariant | None:
@@ -229,13 +223,8 @@ def _arithmetic(name: str, date: Date, holds: bool, rng: random.Random, reach: i
     if anchor is None:
         return None
     phrase = f"{count} {date.unit}s {'before' if sign < 0 else 'after'} {anchor.text()}"
-    return DateVariant(
-        name,
-        phrase,
-        holds,
-        f"{phrase} is {named.text()}, " + ("the date itself" if holds else f"not {date.text()}"),
-        (named.earliest, named.latest),
-    )
+    meaning = f"{phrase} is {named.text()}, " + ("the date itself" if holds else f"not {date.text()}")
+    return DateVariant(name, phrase, holds, meaning, (named.earliest, named.latest))
 
 
 def _decade(name: str, date: Date, holds: bool, rng: random.Random) -> DateVariant | None:
@@ -280,11 +269,8 @@ def _verbalised(year: int, asked: int) -> list[str]:
     either end: if one of the two years ends in 0, only forms on which all readers agree are used."""
     if year < 0:
         century = (-year - 1) // 100
-        return (
-            [f"in the {_ORDINALS[century]} century BC"]
-            if century < len(_ORDINALS) and (year == asked or century != (-asked - 1) // 100)
-            else []
-        )
+        known = century < len(_ORDINALS) and (year == asked or century != (-asked - 1) // 100)
+        return [f"in the {_ORDINALS[century]} century BC"] if known else []
     century = year // 100
     round_year = not year % 10 or not asked % 10
     phrases = []

@@ -67,19 +67,11 @@ class Disambiguation:
                     said = rng.choice(fresh)
                     self._used.add(said.text)
                     edit, reason = f"{page} -> {other}", f'"{name}" is also the name of {other}, whose page says so'
-                    yield Attack(
-                        self.kind, (claim.id,), sentence(said.text), Label.SUPPORTS, (said.units,), edit, reason
-                    )
+                    made = [(said.text, Label.SUPPORTS, said.units, reason)]
                     if said.false is not None:
-                        yield Attack(
-                            self.kind,
-                            (claim.id,),
-                            sentence(said.false),
-                            Label.REFUTES,
-                            (said.units[:1],),
-                            edit,
-                            f"{reason}: {said.text}",
-                        )
+                        made.append((said.false, Label.REFUTES, said.units[:1], f"{reason}: {said.text}"))
+                    for text, label, units, why in made:
+                        yield Attack(self.kind, (claim.id,), sentence(text), label, (units,), edit, why)
                     return
 
     def _subjects(self, claim: Claim) -> list[tuple[str, str]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Protocol
 
 from lisax.adversary.attack import Attack, AttackKind
 from lisax.adversary.conjunction import Conjunction
@@ -38,12 +37,6 @@ def attackable(claims: Iterable[Claim], corpus: AttackCorpus) -> tuple[list[Clai
     return kept, left_out
 
 
-class Maker(Protocol):
-    kind: AttackKind
-
-    def attack(self, claim: Claim) -> Iterator[Attack]: ...
-
-
 def attacks(
     claims: Sequence[Claim],
     corpus: AttackCorpus,
@@ -56,7 +49,7 @@ def attacks(
 
     Texts that were already produced, or that are claims of the set, are left out.
     """
-    makers: list[Maker] = [BY_RULE[kind](corpus, claims, seed) for kind in kinds]
+    makers = [BY_RULE[kind](corpus, claims, seed) for kind in kinds]
     seen = {claim.text for claim in claims}
     for claim in claims:
         for maker in makers:

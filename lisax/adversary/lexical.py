@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from lisax.adversary.attack import Attack, AttackKind
 from lisax.adversary.corpus import AttackCorpus
-from lisax.adversary.lexicon import Lexicon, Substitute, WordRelation
-from lisax.adversary.opposites import opposites, words_of
+from lisax.adversary.lexicon import CorpusLexicon, Lexicons, Substitute, WordRelation, opposites, words_of
 from lisax.adversary.prose import is_negated, sentence
 from lisax.records import LABELS, Claim, Label
 from lisax.text.words import words
@@ -64,7 +63,7 @@ class LexicalSearch:
     def __init__(
         self,
         corpus: AttackCorpus,
-        lexicon: Lexicon,
+        lexicon: CorpusLexicon | Lexicons,
         fluency: Fluency,
         model: Model | None = None,
         *,

@@ -18,15 +18,15 @@ import enum
 import itertools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from typing import Protocol
+from collections.abc import Container, Iterable, Iterator
+from pathlib import Path
 
-from lisax.adversary.corpus import AttackCorpus
+from lisax.adversary.corpus import AttackCorpus, subject_of
 from lisax.adversary.prose import at_end, readable
-from lisax.adversary.subjects import subject_of
 from lisax.records import Claim, Label
 from lisax.text.articles import article
 from lisax.text.stop_words import INDEX_STOP_WORDS
+from lisax.text.words import words
 
 
 class WordRelation(enum.StrEnum):
@@ -45,12 +45,6 @@ class Substitute:
     new: str
     relation: WordRelation
     reason: str
-
-
-class Lexicon(Protocol):
-    def substitutes(self, text: str) -> list[Substitute]:
-        """All single substitutions in a claim, left to right."""
-        ...
 
 
 # Two phrases are synonyms if they agree on the object this often, over at least this many subjects.
@@ -73,6 +67,8 @@ _NO_NOUNS = INDEX_STOP_WORDS | {"who", "which", "from", "about"}  # `a total of`
 
 
 class CorpusLexicon:
+    """`substitutes`, as of every lexicon: all single substitutions in a claim, left to right."""
+
     def __init__(self, corpus: AttackCorpus, claims: Iterable[Claim] = ()):
         self._corpus = corpus
         self._synonyms = _synonyms(_said(corpus, claims))
@@ -86,45 +82,24 @@ class CorpusLexicon:
         subject = subject_of(text, self._corpus)
         for said in _split(self._corpus, subject.page, subject.predicate) if subject else ():
             start = len(subject.written) + 1
-            found += [
-                Substitute(
-                    start,
-                    start + len(said.phrase),
-                    new,
-                    WordRelation.SYNONYM,
-                    f'"{said.phrase}" and "{new}" agree in the corpus on {count} of {of} subjects',
-                )
-                for new, count, of in self._synonyms.get(said.key, ())
-            ]
+            for new, count, of in self._synonyms.get(said.key, ()):
+                reason = f'"{said.phrase}" and "{new}" agree in the corpus on {count} of {of} subjects'
+                found.append(Substitute(start, start + len(said.phrase), new, WordRelation.SYNONYM, reason))
         for match in re.finditer(r"\b(an?) ([a-z]+)\b(?! [a-z]+(?<!\bwho)(?<!\bin)(?<!\bof)(?<!\bby))", text):
             if (hypernym := self._hypernyms.get(match[2])) is not None:
                 new = f"{article(hypernym[0])} {hypernym[0]}"
-                found.append(
-                    Substitute(
-                        match.start(),
-                        match.end(),
-                        new,
-                        WordRelation.HYPERNYM,
-                        f"the page {hypernym[1]} says that it is {new}",
-                    )
-                )
+                reason = f"the page {hypernym[1]} says that it is {new}"
+                found.append(Substitute(*match.span(), new, WordRelation.HYPERNYM, reason))
             for title, page in self._hyponyms.get(match[2], ())[:MOST_HYPONYMS]:
                 new = f"{article(title)} {title}"
-                found.append(
-                    Substitute(
-                        match.start(),
-                        match.end(),
-                        new,
-                        WordRelation.HYPONYM,
-                        f"the page {page} says that {new} is {match[0]}",
-                    )
-                )
+                reason = f"the page {page} says that {new} is {match[0]}"
+                found.append(Substitute(*match.span(), new, WordRelation.HYPONYM, reason))
         for match in _MODIFIED.finditer(text):
             nouns = match["rest"].split()
             if nouns[0] in _NO_NOUNS or (match["lower"] in _DECISIVE and "character" not in nouns):
                 continue
             new = f"{article(match['rest'])} {match['rest']}"
-            found.append(Substitute(match.start(), match.end(), new, WordRelation.HYPERNYM, f'"{match[0]}" is "{new}"'))
+            found.append(Substitute(*match.span(), new, WordRelation.HYPERNYM, f'"{match[0]}" is "{new}"'))
         return found
 
 
@@ -230,16 +205,9 @@ class WordNetLexicon:
                                     if name != lemma and name.isalpha() and name.islower():
                                         new = _inflected(name, ending)
                                         new = f"{article(new)} {new}" if match["article"] else new
-                                        found.setdefault(
-                                            (match.start(), new),
-                                            Substitute(
-                                                match.start(),
-                                                match.end(),
-                                                new,
-                                                relation,
-                                                f'"{name}" is a {relation} of "{lemma}" in WordNet ({other.name()})',
-                                            ),
-                                        )
+                                        reason = f'"{name}" is a {relation} of "{lemma}" in WordNet ({other.name()})'
+                                        edit = Substitute(*match.span(), new, relation, reason)
+                                        found.setdefault((match.start(), new), edit)
         return list(found.values())
 
 
@@ -271,9 +239,40 @@ def _inflected(lemma: str, ending: str) -> str:
 class Lexicons:
     """Several lexicons as one."""
 
-    def __init__(self, *parts: Lexicon):
+    def __init__(self, *parts: CorpusLexicon | WordNetLexicon):
         self._parts = parts
 
     def substitutes(self, text: str) -> list[Substitute]:
         found = itertools.chain.from_iterable(part.substitutes(text) for part in self._parts)
         return list({(edit.start, edit.end, edit.new): edit for edit in found}.values())
+
+
+# Words of a line exclude one another; the first line is of the numbers.
+GROUPS = tuple(
+    tuple(line.split()) for line in Path(__file__).with_name("opposites.txt").read_text(encoding="utf-8").splitlines()
+)
+NUMBERS = GROUPS[0]
+_ORDINALS = frozenset("first second third fourth fifth sixth seventh eighth ninth tenth last".split())
+_DETERMINER = re.compile(r"(?:\b(?:the|his|her|its|their)|'s?) $")
+_AT_LEAST = re.compile(r"\b(?:least|most|than|over|under|about|around|nearly|almost|up to|only|of) $")
+
+
+def opposites(text: str, evidence: Container[str]) -> Iterator[Substitute]:
+    """Exchanges after which a claim that its evidence supports is refuted; `evidence` has its words."""
+    for match in re.finditer(r"(?<![\w'-])[a-z]+(?![\w'-])", text):
+        word = match[0]
+        if word in _ORDINALS and not _DETERMINER.search(text[: match.start()]):
+            continue  # `was first given` is not `was second given`
+        if word not in evidence or _AT_LEAST.search(text[: match.start()]):
+            continue
+        for group in GROUPS:
+            if word not in group or sum(one in evidence for one in group) > 1:
+                continue
+            others = group[group.index(word) + 1 :] if group is NUMBERS else [one for one in group if one != word]
+            for other in others[:4]:
+                reason = f'the evidence says "{word}", which excludes "{other}"'
+                yield Substitute(*match.span(), other, WordRelation.ANTONYM, reason)
+
+
+def words_of(texts: Iterator[str]) -> set[str]:
+    return {word for text in texts for word in words(text)}

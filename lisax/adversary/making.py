@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lisax.adversary.attack import Attack, AttackKind
 from lisax.adversary.corpus import AttackCorpus
-from lisax.adversary.kinds import attackable, attacks
+from lisax.adversary.kinds import BY_RULE, attackable, attacks
 from lisax.adversary.prose import readable
 from lisax.adversary.writing import SUMMARY, NoAttacks, write_folder
 from lisax.corpora import open_folder, read_claims
@@ -20,9 +20,7 @@ from lisax.records import Claim
 
 if TYPE_CHECKING:
     from lisax.adversary.lexical import LexicalSearch
-    from lisax.adversary.lexicon import Lexicon
-
-BY_RULE = tuple(kind for kind in AttackKind if kind is not AttackKind.LEXICAL)
+    from lisax.adversary.lexicon import CorpusLexicon, Lexicons
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +29,7 @@ class AttackSettings:
     without asking any. `fluency`: how much the mean log10 score of word pairs may fall in lexical substitution. The
     same `seed` gives the same attacks."""
 
-    kinds: Sequence[AttackKind] = BY_RULE
+    kinds: Sequence[AttackKind] = tuple(BY_RULE)
     seed: int = 0
     layout: str = "plain"
     with_pages: bool = True
@@ -111,7 +109,7 @@ def _lexical(source: Path, corpus: AttackCorpus, settings: AttackSettings) -> Le
     return LexicalSearch(corpus, lexicon, Fluency(texts), model, fluency_bound=settings.fluency)
 
 
-def best_lexicon(corpus: AttackCorpus, claims: Sequence[Claim]) -> Lexicon:
+def best_lexicon(corpus: AttackCorpus, claims: Sequence[Claim]) -> CorpusLexicon | Lexicons:
     """Returns the lexicon of the corpus, preceded by WordNet if it is installed."""
     from lisax.adversary.lexicon import CorpusLexicon, Lexicons, WordNetLexicon
 

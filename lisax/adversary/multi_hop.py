@@ -21,11 +21,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from lisax.adversary.attack import Attack, AttackKind, random_of, together
-from lisax.adversary.corpus import AttackCorpus, Named
+from lisax.adversary.corpus import AttackCorpus, Named, subject_of
 from lisax.adversary.falsehoods import Falsehoods, other_year
 from lisax.adversary.prose import at_end, body, is_negated, readable, sentence
 from lisax.adversary.statements import verb_phrase
-from lisax.adversary.subjects import subject_of
 from lisax.records import Claim, Label, split_sentence_id
 from lisax.retrieval.titles import unqualified
 from lisax.text.words import words
@@ -201,17 +200,10 @@ class MultiHop:
         of_true, of_false = edits
         sets = together(claim.evidence_sets, (units,)) if claim.label is Label.SUPPORTS else ()
         told = f"{name}: {said.true}, says its page"
+        denied = f"{told}, not {said.false}"
         return [
             Attack(self.kind, (claim.id,), sentence(true), claim.label, sets, of_true, told),
-            Attack(
-                self.kind,
-                (claim.id,),
-                sentence(false),
-                Label.REFUTES,
-                (refuting,),
-                of_false,
-                f"{told}, not {said.false}",
-            ),
+            Attack(self.kind, (claim.id,), sentence(false), Label.REFUTES, (refuting,), of_false, denied),
         ]
 
     def _others(self, claim: Claim, named: Named) -> list[str]:
@@ -262,7 +254,8 @@ class MultiHop:
         if subject is None or subject.number == "p":
             return []
         known = {split_sentence_id(unit)[0] for unit in claim.gold_ids}
-        for work in self._works_of(subject.page):
+        works = (meant for line in self._corpus.lines(subject.page) for _, meant in line.names if meant)
+        for work in dict.fromkeys(works):
             name = self._corpus.written(work)
             if work in known or work == subject.page or name is None or name in claim.text:
                 continue
@@ -274,10 +267,6 @@ class MultiHop:
                     reason = f"{subject.written} is t{the[1:]}"
                     return [Attack(self.kind, (claim.id,), text, claim.label, sets, edit, reason)]
         return []
-
-    def _works_of(self, page: str) -> list[str]:
-        """Pages that the subject's page names, in order."""
-        return list(dict.fromkeys(meant for line in self._corpus.lines(page) for _, meant in line.names if meant))
 
 
 def made_by(corpus: AttackCorpus, page: str) -> Iterator[tuple[str, str, str]]:

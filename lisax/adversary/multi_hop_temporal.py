@@ -19,11 +19,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from lisax.adversary.attack import Attack, AttackKind, random_of
-from lisax.adversary.corpus import AttackCorpus
+from lisax.adversary.corpus import AttackCorpus, subject_of
 from lisax.adversary.multi_hop import made_by
 from lisax.adversary.prose import sentence
 from lisax.adversary.statements import NOUN_OF, StatedEvent
-from lisax.adversary.subjects import subject_of
 from lisax.records import Claim, Label, split_sentence_id
 
 _RELATED = 12  # pages that are compared with a claim's page and with one another
@@ -39,6 +38,10 @@ class _Pair:
     names: tuple[str, str]
     links: tuple[str, ...]
     events: tuple[StatedEvent, StatedEvent]
+
+    @property
+    def alike(self) -> bool:
+        return self.events[0].text == self.events[1].text
 
     @property
     def in_order(self) -> bool:
@@ -62,12 +65,12 @@ class MultiHopTemporal:
         for claim in claims:
             rng = random_of(seed, self.kind, claim.id)
             pairs = self._pairs(claim, rng)
-            if like := next((pair for pair in pairs if _alike(*pair.events) and self._is_new(pair)), None):
+            if like := next((pair for pair in pairs if pair.alike and self._is_new(pair)), None):
                 wording = _wording(like, rng)
                 self._write(like, wording)
                 self._write(like.swapped(), wording)
             for pair in pairs:
-                if not _alike(*pair.events) and not _follows(*pair.events) and self._is_new(pair):
+                if not pair.alike and not _follows(*pair.events) and self._is_new(pair):
                     unlike[pair.events[0].text, pair.events[1].text][pair.in_order].append(pair)
                     break
         for (first, second), orders in unlike.items():
@@ -91,15 +94,14 @@ class MultiHopTemporal:
         for page in self._pages(claim):
             roles = {maker: (role, unit) for role, unit, maker in made_by(self._corpus, page)}
             linked = [other for line in self._corpus.lines(page) for _, other in line.names if other is not None]
-            related = [
-                one for one in dict.fromkeys((page, *roles, *linked)) if one in self._corpus and self._events(one)
-            ]
+            pages = (one for one in dict.fromkeys((page, *roles, *linked)) if one in self._corpus)
+            related = [one for one in pages if self._corpus.about(one).events]
             for pages in itertools.combinations(related[:_RELATED], 2):
                 pages = rng.sample(pages, 2)
                 named = [self._named(one, page, roles, rng) for one in pages]
                 events = [
                     pair
-                    for pair in itertools.product(*map(self._events, pages))
+                    for pair in itertools.product(*(self._corpus.about(one).events for one in pages))
                     if pair[0].date.before(pair[1].date) or pair[1].date.before(pair[0].date)
                 ]
                 if events and None not in (names := [name for name, _ in named]) and len(set(names)) == 2:
@@ -111,9 +113,6 @@ class MultiHopTemporal:
         subject = subject_of(claim.text, self._corpus)
         pages = ([subject.page] if subject else []) + [split_sentence_id(unit)[0] for unit in claim.gold_ids]
         return [page for page in dict.fromkeys(pages) if page in self._corpus]
-
-    def _events(self, page: str) -> tuple[StatedEvent, ...]:
-        return self._corpus.about(page).events
 
     def _named(self, page: str, start: str, roles: dict, rng: random.Random) -> tuple[str | None, str | None]:
         """How the claim calls a page, by its name or by its role for the page `start`; and the sentence that gives the
@@ -139,10 +138,6 @@ class MultiHopTemporal:
                 "; ".join(told),
             )
         )
-
-
-def _alike(one: StatedEvent, two: StatedEvent) -> bool:
-    return one.text == two.text
 
 
 def _follows(one: StatedEvent, two: StatedEvent) -> bool:

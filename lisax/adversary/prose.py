@@ -20,9 +20,9 @@ _ABBREVIATED = re.compile(r"(?:\b(?:Jr|Sr|Inc|Ltd|Co|Corp|Bros)|(?<!\w)(?:[A-Z]\
 LONGEST_END, DEEPEST = 400, 50
 
 NEGATIONS = frozenset(
-    """not no never none nobody nothing neither nor only without failed fails cannot unable incapable
-refused refuses avoided rejected lacks lacked zero few hardly barely solely exclusively just except least unless
-either almost nearly""".split()
+    """not no never none nobody nothing neither nor only without failed fails cannot unable incapable refused refuses
+    avoided rejected lacks lacked zero few hardly barely solely exclusively just except least unless either almost
+    nearly""".split()
 )
 
 
@@ -48,14 +48,13 @@ def at_end(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
 
 def readable(text: str) -> str:
     """Detokenises text: `( born 1 May 1950 ) , the band 's` -> `(born 1 May 1950), the band's`."""
-    text = "\n".join(map(_requoted, text.split("\n")))
+    lines = []
+    for line in text.split("\n"):
+        end = max(line.rfind("''"), line.rfind('"')) + 2  # no quote ends after it
+        lines.append(_QUOTED.sub(r'"\1"', line[:end]) + line[end:])
+    text = "\n".join(lines)
     text = _AFTER_BLANK.sub("", _BEFORE_BLANK.sub("", text)).replace(" -- ", " – ")
     return " ".join(text.split())
-
-
-def _requoted(line: str) -> str:
-    end = max(line.rfind("''"), line.rfind('"')) + 2  # no quote ends after it
-    return _QUOTED.sub(r'"\1"', line[:end]) + line[end:]
 
 
 def without_parentheses(text: str) -> str:

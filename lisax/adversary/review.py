@@ -61,14 +61,9 @@ def described(row: dict, sets: tuple, pages: AttackCorpus | None) -> str:
     lines = [f"  {name:8} {shown}" for name in fields if (shown := _shown(row.get(name)))]
     for members in sets[:_SETS_SHOWN]:
         lines.append("  evidence")
-        lines += [
-            f"    {unit}: {readable(text)}" if (text := _text(unit, pages)) else f"    {unit}" for unit in members
-        ]
+        texts = [pages.text(unit) if pages else "" for unit in members]
+        lines += [f"    {unit}: {readable(text)}" if text else f"    {unit}" for unit, text in zip(members, texts)]
     return "\n".join([*lines, *([f"  and {len(sets) - _SETS_SHOWN} more sets"] if len(sets) > _SETS_SHOWN else [])])
-
-
-def _text(unit: str, pages: AttackCorpus | None) -> str:
-    return pages.text(unit) if pages else ""
 
 
 def _shown(value) -> str:
@@ -85,13 +80,10 @@ def _asked(id: str, row: dict) -> Decision | None:
     claim, label = row["claim"], row["label"]
     if decision == "mend":
         claim = " ".join(_ask("claim (empty: as it is)").split()) or claim
-        label = _choice(f"label (empty: {label})", _labels(label), label)
+        # An attack without evidence stays undecided.
+        labels = (label,) if label == Label.NOT_ENOUGH_INFO else tuple(LABELS)
+        label = _choice(f"label (empty: {label})", labels, label)
     return Decision(id, decision, claim, label, _ask("note"), row["claim"])
-
-
-def _labels(label: str) -> tuple[str, ...]:
-    """The labels that a claim of this label may get: an attack without evidence stays undecided."""
-    return (label,) if label == Label.NOT_ENOUGH_INFO else tuple(LABELS)
 
 
 def _choice(question: str, choices: tuple[str, ...], default: str = "") -> str:

@@ -22,44 +22,39 @@ from lisax.text.words import words
 
 # Head nouns of descriptions of people, to whom `who` and `he` refer.
 PERSON_NOUNS = frozenset(
-    """
-academic activist actor actress admiral advocate anthropologist architect artist astronaut astronomer athlete attorney
-author ballerina baron baseballer basketballer biologist bishop boxer broadcaster businessman businessperson
-businesswoman cardinal cartoonist celebrity chef chemist choreographer climber coach columnist comedian comedienne
-commander composer conductor congressman cricketer criminal critic dancer dealer designer dictator diplomat director
-doctor dramatist drummer duke economist editor educator emperor empress engineer entertainer entrepreneur
-environmentalist essayist explorer farmer fighter filmmaker footballer general golfer governor guitarist historian host
-humanitarian hunter illustrator inventor investor journalist judge king lawyer leader lecturer legislator lyricist
-magician manager mathematician mayor merchant minister missionary model mogul monarch musician nobleman noblewoman
-novelist nurse occultist officer outlaw painter pathologist personality philanthropist philosopher photographer
-physician physicist pianist pilot pitcher playwright poet politician pope presenter president priest prince princess
-producer professor programmer psychologist publisher quarterback queen racer rapper researcher revolutionary runner
-saint scholar scientist screenwriter sculptor senator singer skater skier sniper socialite sociologist soldier
-songwriter spy statesman stateswoman strategist superhero superheroine surfer surgeon swimmer teacher theologian
-traveler traveller trumpeter veteran vocalist voice-over wrestler writer youtuber zoologist
-""".split()
+    """academic activist actor actress admiral advocate anthropologist architect artist astronaut astronomer athlete
+    attorney author ballerina baron baseballer basketballer biologist bishop boxer broadcaster businessman
+    businessperson businesswoman cardinal cartoonist celebrity chef chemist choreographer climber coach columnist
+    comedian comedienne commander composer conductor congressman cricketer criminal critic dancer dealer designer
+    dictator diplomat director doctor dramatist drummer duke economist editor educator emperor empress engineer
+    entertainer entrepreneur environmentalist essayist explorer farmer fighter filmmaker footballer general golfer
+    governor guitarist historian host humanitarian hunter illustrator inventor investor journalist judge king lawyer
+    leader lecturer legislator lyricist magician manager mathematician mayor merchant minister missionary model
+    mogul monarch musician nobleman noblewoman novelist nurse occultist officer outlaw painter pathologist
+    personality philanthropist philosopher photographer physician physicist pianist pilot pitcher playwright poet
+    politician pope presenter president priest prince princess producer professor programmer psychologist publisher
+    quarterback queen racer rapper researcher revolutionary runner saint scholar scientist screenwriter sculptor
+    senator singer skater skier sniper socialite sociologist soldier songwriter spy statesman stateswoman strategist
+    superhero superheroine surfer surgeon swimmer teacher theologian traveler traveller trumpeter veteran vocalist
+    voice-over wrestler writer youtuber zoologist""".split()
 )
 # Words after a name that do not begin a verb phrase.
 NO_VERBS = frozenset(
-    """
-a an the and or but nor of in on at by for from with to as who whom whose which that where when while if than then
-also known called named born best series film album song band novel book season games years members fans others this
-these those its his her their pictures studios awards species times sports
-""".split()
+    """a an the and or but nor of in on at by for from with to as who whom whose which that where when while if than
+    then also known called named born best series film album song band novel book season games years members fans
+    others this these those its his her their pictures studios awards species times sports""".split()
 )
 IRREGULAR_VERBS = frozenset(
-    """
-is was were are has had have does did do can could will would may might must should became began begun bore bought
-broke brought built came caught chose cost cut dealt did drew drove fell felt fought found fled flew gave got grew
-goes held hit kept knew laid led left lent let lost made meant met paid put ran rang read rose said sang sank saw sat
-sent set shot shut sold spent spoke spread stood stuck sung swam swept swore taught thought threw told took went
-withdrew woke won wore wrote co-wrote began starring overcame overtook rewrote underwent undertook understood
-""".split()
+    """is was were are has had have does did do can could will would may might must should became began begun bore
+    bought broke brought built came caught chose cost cut dealt did drew drove fell felt fought found fled flew gave
+    got grew goes held hit kept knew laid led left lent let lost made meant met paid put ran rang read rose said
+    sang sank saw sat sent set shot shut sold spent spoke spread stood stuck sung swam swept swore taught thought
+    threw told took went withdrew woke won wore wrote co-wrote began starring overcame overtook rewrote underwent
+    undertook understood""".split()
 )
 ADVERBS = frozenset(
-    """also always originally officially currently formerly eventually later first once previously often
-usually initially subsequently never only still mainly largely primarily reportedly rarely recently soon
-then""".split()
+    """also always originally officially currently formerly eventually later first once previously often usually
+    initially subsequently never only still mainly largely primarily reportedly rarely recently soon then""".split()
 )
 _DESCRIPTION = re.compile(r"\b(?:is|was) (?P<phrase>(?:an?) [^,;:.()\"]+)")
 _YEAR_OF_WORK = re.compile(r"an? ([12]\d{3}) [^,]*?\b(?:film|album|song|novel|book|single|movie|ep)\b")
@@ -80,8 +75,8 @@ _GOES_ON = re.compile(r"(?:, (?!written\b|\w+ed\b)[\w-]+)+,? and ")
 _INITIAL = re.compile(r" [A-Z]$")
 _MODIFIER_AND = re.compile(r" and [\w-]+ [\w-]+")
 _BORN = re.compile(r"\([^()]*\bborn\b")
-_LIFE = re.compile(r"\((?=[^()]*\d{3})([^()]*+)\)")
 _PRONOUN = re.compile(r"(?:She|He|It|They)\b")
+_LIFE = re.compile(r"\((?=[^()]*\d{3})([^()]*+)\)")
 _MOST_WORDS = 14
 
 # Verb phrases of unique events: another date for one is a wrong date.
@@ -222,23 +217,19 @@ def verb_phrase(rest: str) -> str | None:
         first.endswith("ed") or (first.endswith("s") and not first.endswith(("ss", "'s", "us")))
     )
     # Of two in a row the first is a noun (`X fans are`).
-    return (
-        rest.strip()
-        if looks and not (len(parts) > 1 and parts[1] in ("is", "was", "are", "were", "has", "had"))
-        else None
-    )
+    if not looks or (len(parts) > 1 and parts[1] in ("is", "was", "are", "were", "has", "had")):
+        return None
+    return rest.strip()
 
 
 def _predicate(name: str, noun: str, person: bool, text: str) -> str | None:
-    for subject in (name, f"The {name}", f"The {noun}" if noun else None):
-        if subject and text.startswith(subject + " "):
-            phrase = verb_phrase(text[len(subject) + 1 :])
-            return None if phrase is None else phrase.rstrip(" .")
+    subjects = (name, f"The {name}", f"The {noun}" if noun else None)
+    begin = next((len(subject) for subject in subjects if subject and text.startswith(subject + " ")), None)
     match = _PRONOUN.match(text)
-    if match and ((match[0] in ("She", "He")) if person else match[0] == "It") and noun:
-        phrase = verb_phrase(text[match.end() + 1 :])
-        return None if phrase is None else phrase.rstrip(" .")
-    return None
+    if begin is None and noun and match and ((match[0] in ("She", "He")) if person else match[0] == "It"):
+        begin = match.end()
+    phrase = None if begin is None else verb_phrase(text[begin + 1 :])
+    return phrase and phrase.rstrip(" .")
 
 
 def _stands_alone(predicate: str) -> bool:
@@ -263,13 +254,10 @@ def _life(first: tuple[str, str]) -> list[StatedEvent]:
     if brackets is None:
         return []
     found = dates.find(brackets[1])
-    if (len(found) == 2 and "–" in brackets[1]) or (len(found) == 2 and " - " in brackets[1]):
+    if len(found) == 2 and ("–" in brackets[1] or " - " in brackets[1]):
         born, died = (one.date for one in found)
-        return (
-            [StatedEvent(unit, "was born", born, "born"), StatedEvent(unit, "died", died, "died")]
-            if born.before(died)
-            else []
-        )
+        events = [StatedEvent(unit, "was born", born, "born"), StatedEvent(unit, "died", died, "died")]
+        return events if born.before(died) else []
     if len(found) == 1 and re.search(r"\bborn\b", brackets[1]) and "–" not in brackets[1]:
         return [StatedEvent(unit, "was born", found[0].date, "born")]
     return []

@@ -22,10 +22,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
 from lisax.adversary.attack import Attack, AttackKind, random_of
-from lisax.adversary.corpus import AttackCorpus
+from lisax.adversary.corpus import AttackCorpus, Subject, subject_of
 from lisax.adversary.prose import body, is_negated, readable, sentence, without_parentheses
 from lisax.adversary.statements import ADVERBS, IRREGULAR_VERBS, ONCE, PERSON_NOUNS, nouns_of, verb_phrase
-from lisax.adversary.subjects import Subject, subject_of
 from lisax.records import Claim, Document, Label, split_sentence_id
 from lisax.retrieval.titles import unqualified
 from lisax.text.stop_words import INDEX_STOP_WORDS
@@ -111,10 +110,12 @@ class Unverifiable:
                 values[kind, frame].add(value)
         for kind, page, text in said:
             form = form_of(text)
-            if form is not None and form.voice != "copula" and len(text.split()) <= _MOST_ADDED:
-                if not _EXCLUSIVE.search(text) and not _HANGING.search(text):
-                    if all(len(values[kind, frame]) == 1 for frame, _ in _frames(text)) and not corpus.names_in(text):
-                        self._of_kind[kind].append(Phrase(page, text, form))
+            if form is None or form.voice == "copula" or len(text.split()) > _MOST_ADDED:
+                continue
+            if _EXCLUSIVE.search(text) or _HANGING.search(text) or corpus.names_in(text):
+                continue
+            if all(len(values[kind, frame]) == 1 for frame, _ in _frames(text)):
+                self._of_kind[kind].append(Phrase(page, text, form))
 
     def _of_pages(self) -> Iterator[tuple[str, str]]:
         for page in itertools.islice(self._corpus.documents(), PAGES_READ):
@@ -147,15 +148,11 @@ class Unverifiable:
         found = _NOUN_PHRASE.fullmatch(subject.predicate)
         noun = found is not None and nouns_of(found["phrase"]) == found["phrase"]
         join = rng.choice(("and", "who" if kind == PERSON else "that")) if noun else "and"
-        yield Attack(
-            self.kind,
-            (claim.id,),
-            sentence(f"{body(claim.text)} {join} {phrase.text}"),
-            Label.NOT_ENOUGH_INFO,
-            (),
-            f"+ {join} {phrase.text}",
-            f'"{phrase.text}" is said of {phrase.page}; no page that the claim leads to says it of {subject.written}',
+        text, edit = sentence(f"{body(claim.text)} {join} {phrase.text}"), f"+ {join} {phrase.text}"
+        reason = (
+            f'"{phrase.text}" is said of {phrase.page}; no page that the claim leads to says it of {subject.written}'
         )
+        yield Attack(self.kind, (claim.id,), text, Label.NOT_ENOUGH_INFO, (), edit, reason)
 
     def _phrase(self, subject: Subject, told: set[str], phrases: list[Phrase], rng: random.Random) -> Phrase | None:
         """The likeliest of the phrases that no page decides of the subject: of the pages most like it, and least

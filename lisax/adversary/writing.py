@@ -83,12 +83,8 @@ def _files_before(out: Path) -> set[str]:
     if not path.is_file():
         return set()
     try:
-        summary = json.loads(path.read_text(encoding="utf-8"))
-        # Older runs have no list: only the claims are removed, since the pages may be the user's.
-        claims, _ = LAYOUTS[summary["layout"]]
-        names = summary.get("files") or [claims.format(split=split) for split in summary["counts"]]
-        return {Path(name).name for name in names}
-    except (ValueError, KeyError, TypeError, AttributeError):
+        return {Path(name).name for name in json.loads(path.read_text(encoding="utf-8"))["files"]}
+    except (ValueError, KeyError, TypeError):
         raise DataError(
             "expected the file that `lisax attack make` writes next to its claims: choose another folder, or remove the file",
             path=path,

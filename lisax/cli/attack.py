@@ -61,9 +61,10 @@ def make(
     if unguided and model is not None:
         raise click.UsageError("--unguided attacks no model: leave --model out")
     from lisax.adversary.attack import AttackKind
-    from lisax.adversary.making import BY_RULE, AttackSettings, make_attacks
+    from lisax.adversary.kinds import BY_RULE
+    from lisax.adversary.making import AttackSettings, make_attacks
 
-    kinds = tuple(one for one in AttackKind if one in kind) or BY_RULE
+    kinds = tuple(one for one in AttackKind if one in kind) or tuple(BY_RULE)
     settings = AttackSettings(kinds, seed, layout, not without_pages, model, not unguided, fluency)
     summary = make_attacks(claims, out, corpus, split, settings)
     for name, of_split in summary["counts"].items():

@@ -54,7 +54,7 @@ def probe(
     from lisax.files.writing import write_json
     from lisax.predict.checker import tier_of
     from lisax.predict.probing import probe as run
-    from lisax.predict.suite import read_suite
+    from lisax.predict.probing import read_suite
     from lisax.predict.verifier import Verifier
     from lisax.progress import say
     from lisax.report.probe import probe_report, probe_text

@@ -23,9 +23,9 @@ HostBatch = dict[str, np.ndarray]  # arrays [rows, ...], the rows a multiple of 
 TOKENS_PER_BATCH = {"cpu": 2048, "gpu": 8192, "tpu": 8192}
 
 
-def batch_tokens(given: int | None = None) -> int:
-    """Tokens of a batch: the given number, or one that suits the devices."""
-    return given or TOKENS_PER_BATCH[jax.default_backend()]
+def batch_tokens() -> int:
+    """Tokens of a batch that suits the devices."""
+    return TOKENS_PER_BATCH[jax.default_backend()]
 
 
 class DeviceLoop:

@@ -61,10 +61,8 @@ _SUBJECT = "subject"  # names a subject inside of a set of triples, of which oth
 _PHRASE_WORDS = 4  # more of them are a phrase
 _NUMBER_WORDS = _SPELT_NUMBERS.keys() | set("hundred thousand million billion trillion dozen".split())
 _QUANTITIES = frozenset(
-    """
-half halves twice thrice double doubled triple tripled quadruple quarter quarters third thirds dozen dozens score scores
-hundreds thousands millions billions tens few fewer majority minority
-""".split()
+    """half halves twice thrice double doubled triple tripled quadruple quarter quarters third thirds dozen dozens
+    score scores hundreds thousands millions billions tens few fewer majority minority""".split()
 )
 _NEGATION = re.compile(
     r"\b(?:not(?! only| surprisingly| just)|never|neither|nor|nobody|nothing|nowhere|none|without|cannot|no(?! wonder\b|\.? ?\d))\b"

@@ -58,14 +58,8 @@ class Restorer:
         words = [fold(run[0]) for run in runs]
         at = 0
         while at < len(runs):
-            length = next(
-                (
-                    n
-                    for n in range(min(self._longest, len(runs) - at), 0, -1)
-                    if tuple(words[at : at + n]) in self._phrases
-                ),
-                0,
-            )
+            lengths = range(min(self._longest, len(runs) - at), 0, -1)
+            length = next((n for n in lengths if tuple(words[at : at + n]) in self._phrases), 0)
             phrase = tuple(words[at : at + length])
             found = None
             if length > 1 or (length and words[at] not in FUNCTION_WORDS):

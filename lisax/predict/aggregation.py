@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,10 +19,11 @@ import numpy as np
 from lisax.errors import LisaxError
 from lisax.formats.parts import TABLE_OPERATION, OperationExample
 from lisax.formats.table_records import totals
-from lisax.predict.arithmetic import Aggregate, aggregate
 from lisax.predict.model import Model
 from lisax.predict.table_answers import TableScores
 from lisax.records import Operation, cell_id
+from lisax.text import units
+from lisax.text.quantities import Kind, Quantity, column, comparable
 
 THRESHOLD = 0.5  # where `true` is as likely as `false`; a run with questions to fit a threshold on uses the fitted one
 TRIED = 200
@@ -111,3 +114,73 @@ def fit_threshold(held: Iterable[tuple[Sequence[float], Collection[int]]]) -> fl
         return float(np.mean([2 * len(rows & right) / max(len(rows) + len(right), 1) for rows, right in chosen]))
 
     return max((THRESHOLD, *map(float, tried)), key=lambda threshold: (mean_f1(threshold), -abs(threshold - THRESHOLD)))
+
+
+DECIMALS = 12  # kept of a value that does not terminate
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Aggregate:
+    """The result of an operation on cells. `cells`: ids of the cells used; `left_out`: how many others hold no
+    number; `unit`: that of the cells, if they are measures, money or percentages."""
+
+    operation: Operation
+    value: Decimal
+    cells: tuple[str, ...]
+    left_out: int = 0
+    unit: str = ""
+
+    @property
+    def text(self) -> str:
+        """The value in digits, without trailing zeros, with its unit."""
+        text = f"{self.value:f}"
+        text = text.rstrip("0").rstrip(".") if "." in text else text
+        text = "0" if text == "-0" else text
+        return f"{text} {self.unit}" if self.unit else text
+
+
+def aggregate(operation: Operation, cells: Mapping[str, str]) -> Aggregate | None:
+    """Applies `operation` to cells of a column (id -> text); None if no cell fits it.
+
+    A count counts all cells, whatever their text. The other operations use the cells that hold one number, or one
+    quantity with a unit if all can be compared (`2 km` and `900 m` are 2.9 km, `€5` and `$7` have no sum); without any
+    there is no aggregate. A value that does not terminate is rounded to `DECIMALS` decimals, half to even; everything
+    else is exact. The order of the cells changes only the unit of a sum. Raises LisaxError for the operation NONE.
+    """
+    if operation is Operation.NONE:
+        raise LisaxError("the operation 'none' makes nothing of cells: they are the answer themselves")
+    if operation is Operation.COUNT:
+        return Aggregate(operation, Decimal(len(cells)), tuple(cells)) if cells else None
+    read = {cell: one for cell, one in zip(cells, column(list(cells.values()))) if one is not None and _is_number(one)}
+    if not comparable(list(read.values())):
+        read = {cell: one for cell, one in read.items() if one.kind is Kind.PLAIN and not one.noun}
+    if not read:
+        return None
+    first = next(iter(read.values()))
+    unit = units.find(first.written) if first.unit else None
+    values = [one.value if unit is None else unit.back(one.value) for one in read.values()]
+    value = {
+        Operation.MAX: max,
+        Operation.MIN: min,
+        Operation.SUM: sum,
+        Operation.AVERAGE: lambda values: sum(values) / len(values),
+    }[operation](values)
+    return Aggregate(operation, _decimal(value), tuple(read), len(cells) - len(read), "" if unit is None else unit.word)
+
+
+def _is_number(one: Quantity) -> bool:
+    return one.exact and one.kind is not Kind.ORDINAL
+
+
+def _decimal(value: Fraction) -> Decimal:
+    """A fraction as a decimal, exact if it terminates: a denominator of the primes 2 and 5 divides the power of ten that
+    its number of bits gives."""
+    rest = value.denominator
+    places = rest.bit_length()
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    digits = len(str(abs(value.numerator) // value.denominator)) + (places if rest == 1 else DECIMALS) + 2 * DECIMALS
+    context = Context(prec=digits, rounding=ROUND_HALF_EVEN, Emax=MAX_EMAX, Emin=MIN_EMIN)
+    found = context.divide(Decimal(value.numerator), Decimal(value.denominator))
+    return found if rest == 1 else found.quantize(Decimal(1).scaleb(-DECIMALS), context=context)

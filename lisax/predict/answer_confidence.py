@@ -1,4 +1,4 @@
-"""How probable it is that a table's best cell answers a question at all.
+"""How probable it is that an answer is right, of a table's best cell that it answers the question at all.
 
 The probabilities of rows and columns give the likeliest answer among a table's cells, and are near 1 even if no table
 has one. A logistic regression fitted on held-out questions, each asked twice, with and without its gold table in the
@@ -41,7 +41,7 @@ Asked = tuple[Cells, Sequence[bool]]  # a question's answers, and which are righ
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AnswerConfidence:
-    """`weights` of `features`. `threshold`: where the best answer's probability is lower, no answer is given.
+    """`weights` of features of answers. `threshold`: where the best answer's probability is lower, no answer is given.
     `questions`: how many it was fitted on."""
 
     weights: tuple[float, ...]
@@ -49,30 +49,45 @@ class AnswerConfidence:
     questions: int = 0
 
     @classmethod
-    def of(cls, card: ModelCard) -> AnswerConfidence | None:
-        """The values fitted for a model of rows; None if none were."""
-        if card.content.get("answers") is None:
-            return None
-        weights, threshold = card.needed("answers.weights", "answers.threshold")
-        return cls(tuple(weights), threshold, card["answers"].get("questions", 0))
+    def of(cls, card: ModelCard, field: str) -> AnswerConfidence:
+        """The values fitted for a model, `field` of its card. Raises DataError if none were."""
+        weights, threshold = card.needed(f"{field}.weights", f"{field}.threshold")
+        return cls(tuple(weights), threshold, card[field].get("questions", 0))
 
-    def probabilities(self, cells: Cells) -> np.ndarray:
-        """The probability that each answer is right, float64 [answers]."""
-        return score_fusion.probability(features(cells), np.array(self.weights))
+    @classmethod
+    def fit(cls, asked: Sequence[tuple[np.ndarray, Sequence[bool]]]) -> AnswerConfidence:
+        """Fits the weights on the features [answers, features] of questions' answers, best first, and whether each is
+        right; then the threshold with the greatest F1 of right best answers among all that are given."""
+        rows, right = zip(*asked)
+        weights = score_fusion.logistic(np.concatenate(rows), np.concatenate(right).astype(float), RIDGE)
+        fitted = cls(tuple(weights.tolist()), 0.0, len(rows))
+        best = [fitted.probabilities(row)[0] for row in rows]
+        threshold = choose_threshold(best, [values[0] for values in right]).value
+        return dataclasses.replace(fitted, threshold=min(threshold, 1.0))
+
+    def probabilities(self, features: np.ndarray) -> np.ndarray:
+        """The probability that each answer is right, float64 [answers], of features [answers, features]."""
+        return score_fusion.probability(features, np.array(self.weights))
+
+
+def leads(log_odds: np.ndarray) -> np.ndarray:
+    """Subtracts from the log-odds of answers, best first, those of the best other answer; from those of an only answer
+    those of a probability of 0."""
+    # The best other answer of the first one is the second; of any other, the first.
+    others = np.full(len(log_odds), log_odds[0] if len(log_odds) else 0.0)
+    others[:1] = log_odds[1] if len(log_odds) > 1 else score_fusion.log_odds(np.zeros(1))
+    return log_odds - others
 
 
 def features(cells: Cells) -> np.ndarray:
     """float64 [answers, 5]: log-odds of the cell's score; by how much they exceed those of the best other answer; the
     table's score in the pool, BM25's per term of the question, and as a share of the pool's best; and 1."""
     log_odds = score_fusion.log_odds(np.array(cells.scores, float))
-    # The best other answer of the first one is the second; of any other, the first. None: a score of 0.
-    others = np.full(len(log_odds), log_odds[0] if len(log_odds) else 0.0)
-    others[:1] = log_odds[1] if len(log_odds) > 1 else score_fusion.log_odds(np.zeros(1))
     retrieval = np.array(cells.retrieval, float)
     return np.stack(
         [
             log_odds,
-            log_odds - others,
+            leads(log_odds),
             retrieval / max(count_terms(cells.question), 1) if cells.per_term else retrieval,
             retrieval / (cells.best_retrieval or 1.0),
             np.ones(len(log_odds)),
@@ -82,17 +97,12 @@ def features(cells: Cells) -> np.ndarray:
 
 
 def fit(asked: Iterable[Asked]) -> AnswerConfidence | None:
-    """Fits the weights on questions' answers and whether each is right; then the threshold with the greatest F1 of
-    right best answers among all that are given. None unless some best answers are right and some are not."""
+    """See `AnswerConfidence.fit`; None unless some best answers are right and some are not."""
     asked = [(cells, right) for cells, right in asked if len(cells.scores)]
     first = [values[0] for _, values in asked]
     if not any(first) or all(first):
         return None
-    right = np.array([value for _, values in asked for value in values], float)
-    weights = score_fusion.logistic(np.concatenate([features(cells) for cells, _ in asked]), right, RIDGE)
-    fitted = AnswerConfidence(tuple(weights.tolist()), 0.0, len(asked))
-    threshold = choose_threshold([fitted.probabilities(cells)[0] for cells, _ in asked], first).value
-    return dataclasses.replace(fitted, threshold=min(threshold, 1.0))
+    return AnswerConfidence.fit([(features(cells), right) for cells, right in asked])
 
 
 def figures(fitted: AnswerConfidence, asked: Iterable[Asked], unanswerable: Iterable[Asked]) -> dict:
@@ -103,7 +113,7 @@ def figures(fitted: AnswerConfidence, asked: Iterable[Asked], unanswerable: Iter
     their gold table that get no answer; `expected_error`: the expected calibration error over both kinds of
     questions."""
     pairs, others = (
-        [(float(fitted.probabilities(cells)[0]), values[0]) for cells, values in some if len(cells.scores)]
+        [(float(fitted.probabilities(features(cells))[0]), values[0]) for cells, values in some if len(cells.scores)]
         for some in (asked, unanswerable)
     )
     right = [share for share, is_right in pairs if is_right]

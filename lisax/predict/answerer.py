@@ -9,18 +9,20 @@ from pathlib import Path
 from typing import Protocol
 
 from lisax import shipped
+from lisax.devices.batching import windows
 from lisax.errors import DataError, LisaxError
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.reading import POINT, READ
 from lisax.predict.aggregation import Aggregator
+from lisax.predict.answer_confidence import AnswerConfidence
+from lisax.predict.dense_search import PassageSearch
 from lisax.predict.index import Index
 from lisax.predict.judging import check_confidence
 from lisax.predict.opening import find_model, open_model
-from lisax.predict.passage_search import PassageSearch
 from lisax.predict.ranker import ranker_of
 from lisax.predict.reader import Answer, Reader, withheld
 from lisax.predict.retriever import open_encoder
-from lisax.predict.sentence_answers import SentenceAnswerer, SentenceConfidence
+from lisax.predict.sentence_answers import SentenceAnswerer
 from lisax.predict.table_answers import TableAnswerer, TableScores
 from lisax.predict.verdicts import Evidence, place_of
 from lisax.progress import say
@@ -137,7 +139,7 @@ def shipped_answerer(index: Index, min_confidence: float | None = None) -> Answe
 def shipped_sentences(index: Index, min_confidence: float | None = None) -> SentenceAnswerer:
     """The shipped answerer of an index's text, and of the rows of its tables if they are among its passages."""
     model = open_model(shipped.answers())
-    return SentenceAnswerer(index, ranker_of(model), SentenceConfidence.of(model.card), min_confidence)
+    return SentenceAnswerer(index, ranker_of(model), AnswerConfidence.of(model.card, "asked"), min_confidence)
 
 
 def shipped_parts() -> Path:
@@ -188,10 +190,8 @@ class PassageAnswerer(Answerer):
         return list(map(self.search.index.passage, ids))
 
     def ask_many(self, questions: Sequence[str], answers: int = 5) -> Iterator[list[Answer]]:
-        for start in range(0, len(questions), QUESTIONS_AT_A_TIME):
-            asked = {
-                str(number): check_text(text) for number, text in enumerate(questions[start:][:QUESTIONS_AT_A_TIME])
-            }
+        for group in windows(map(check_text, questions), QUESTIONS_AT_A_TIME):
+            asked = {str(number): text for number, text in enumerate(group)}
             passages = self.find(asked)
             pairs = [(text, passages[key]) for key, text in asked.items()]
             for found in self.reader.read(pairs, answers=answers):
@@ -232,15 +232,12 @@ class CellAnswerer(Answerer):
         scored = self.tables.answer(check_text(question), self.pool, answers)
         if self.aggregator is None:
             return withheld([_best_cell(scores) for scores in scored], self.min_confidence)
-        found = self.aggregator.answers(question, scored)
-        answered = [
-            cell
-            if answer.aggregate is None
-            else dataclasses.replace(
-                cell, text=answer.text, reason=f"the {answer.operation} of {_counted(answer.aggregate.cells)}"
-            )
-            for answer, cell in zip(found, map(_best_cell, scored))
-        ]
+        answered = list(map(_best_cell, scored))
+        for i, found in enumerate(self.aggregator.answers(question, scored)):
+            if found.aggregate is not None:
+                cells = len(found.aggregate.cells)
+                reason = f"the {found.operation} of {cells} cell{'' if cells == 1 else 's'}"
+                answered[i] = dataclasses.replace(answered[i], text=found.text, reason=reason)
         return withheld(answered, self.min_confidence)
 
 
@@ -263,9 +260,6 @@ class JoinedAnswerer(Answerer):
             # Without any answer: the least probable `no answer here`.
             yield given[:answers] or sorted(every, key=lambda one: one.probability)[:1]
 
-    def ask(self, question: str, answers: int = 5) -> list[Answer]:
-        return next(self.ask_many([question], answers))
-
 
 def _agreed(answers: Sequence[Answer]) -> list[Answer]:
     """The answers without rows whose marked cell is an answer too, which has the higher probability of the two."""
@@ -283,10 +277,6 @@ def _agreed(answers: Sequence[Answer]) -> list[Answer]:
                 one = dataclasses.replace(one, probability=max(one.probability, same.probability))
         made.append(one)
     return [one for one in made if not any(one is same for same in merged)]
-
-
-def _counted(cells: Sequence[str]) -> str:
-    return "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
 
 
 def _best_cell(scores: TableScores) -> Answer:

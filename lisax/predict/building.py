@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
+import itertools
 import json
 import logging
 import os
 import shlex
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -121,9 +122,13 @@ def _built(corpus: Corpus, asked: str | None, out: str | os.PathLike | None, lan
         kind = asked or corpus.default_kind
         _build(corpus, kind, Path(out), language, *vectors)
         return Built(Path(out), kind, False)
-    folder = _cached(corpus, asked or "any", *(() if language == ENGLISH else (f"language {language}",)), *vectors)
+    settings = [asked or "any", *(() if language == ENGLISH else (f"language {language}",)), *vectors]
+    digest = hashlib.sha256(f"{json.dumps([__version__, VERSION, READING, *settings])}{corpus.digest()}".encode())
+    folder = cache_folder() / "indexes" / f"{settings[0]}-{digest.hexdigest()[:20]}"
     if _is_whole(folder):
-        return Built(folder, asked or _kind_of(folder), True)
+        components = read_components(folder)
+        kind = "documents" if "pages" in components else "whole" if "tables" in components else "mixed"
+        return Built(folder, asked or kind, True)
     kind = asked or corpus.default_kind
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".building-", dir=folder.parent) as scratch:
@@ -171,7 +176,9 @@ def change_files(
     files = [(Path(path), name) for path, name in sorted(held.items(), key=lambda one: one[1])]
     data = FileFolder(index, files=files, strict=strict)
     encoder = source_of_vectors(index)
-    built = _built(_of_data(data, index), None, index, _language_of(index), *([encoder] if encoder else []))
+    settings = (manifest["settings"] for manifest in read_components(index).values())
+    language = next((one["language"] for one in settings if "language" in one), ENGLISH)
+    built = _built(_of_data(data, index), None, index, language, *([encoder] if encoder else []))
     if encoder:
         _add_vectors(built.folder, encoder)
     if (account := account_of(index)) is not None:
@@ -192,27 +199,10 @@ def cells_of(tables: ClusterTables) -> Path:
     return built.folder
 
 
-def _cached(corpus: Corpus, kind: str, *vectors: str) -> Path:
-    """The folder in the cache of the index of a corpus."""
-    settings = json.dumps([__version__, VERSION, READING, kind, *vectors])
-    digest = hashlib.sha256(f"{settings}{corpus.digest()}".encode()).hexdigest()
-    return cache_folder() / "indexes" / f"{kind}-{digest[:20]}"
-
-
 def account_of(index: str | os.PathLike) -> Account | None:
     """The files that an index was built from; None for an index of other corpora."""
     path = Path(index) / FILES
     return Account.of(json.loads(path.read_bytes())) if path.is_file() else None
-
-
-def _language_of(index: Path) -> str:
-    settings = (manifest["settings"] for manifest in read_components(index).values())
-    return next((one["language"] for one in settings if "language" in one), ENGLISH)
-
-
-def _kind_of(folder: Path) -> str:
-    components = read_components(folder)
-    return "documents" if "pages" in components else "whole" if "tables" in components else "mixed"
 
 
 def _is_whole(folder: Path) -> bool:
@@ -232,7 +222,9 @@ def _build(corpus: Corpus, kind: str, out: Path, language: str, *vectors: str) -
         account = corpus.files.account() if corpus.files else None
         why = f": {account.report()}" if account else ""
         raise LisaxError(f"there is nothing to index: {corpus.name} has no {what}{why}")
-    language = detect(_texts(corpus)) if language == AUTO else language
+    if language == AUTO:
+        of_tables = map(table_store.indexed_text, corpus.tables())
+        language = detect(itertools.chain(map(documents.indexed_text, corpus.documents()), of_tables))
     beside = {"language": language} | (table_text.BESIDE_VECTORS if vectors else {})
     if kind == "documents":
         documents.build_index(corpus.documents(), out, language=language)
@@ -249,12 +241,6 @@ def _build(corpus: Corpus, kind: str, out: Path, language: str, *vectors: str) -
         write_json(out / FILES, account.to_dict() | {"paths": corpus.files.paths()})
 
 
-def _texts(corpus: Corpus) -> Iterator[str]:
-    """The texts that are to be indexed, one at a time."""
-    yield from map(documents.indexed_text, corpus.documents())
-    yield from map(table_store.indexed_text, corpus.tables())
-
-
 def _any(records: Iterable[Any]) -> bool:
     return any(True for _ in records)
 
@@ -266,21 +252,16 @@ def open_corpus(source: Any) -> Corpus:
     """Opens the corpus in a folder or a file, or wraps records."""
     if isinstance(source, (str, os.PathLike)):
         path = Path(source)
-        if path.is_dir():
-            return _of_folder(path)
         if path.is_file():
             return _of_file(path)
-        raise DataError("no such file or folder", path=path)
+        if not path.is_dir():
+            raise DataError("no such file or folder", path=path)
+        if not any(path.iterdir()):
+            raise DataError("the folder is empty", path=path)
+        return _of_data(open_folder(path), path)
     if isinstance(source, (Mapping, Document, Table, Graph)) or not isinstance(source, Iterable):
         raise LisaxError(f"expected a folder, a file or a list of records, found {source!r:.80}")
     return _of_records(list(source))
-
-
-def _of_folder(folder: Path) -> Corpus:
-    if not any(folder.iterdir()):
-        raise DataError("the folder is empty", path=folder)
-    data = open_folder(folder)
-    return _of_data(data, folder)
 
 
 def _of_data(data: Dataset, folder: Path) -> Corpus:

@@ -144,7 +144,11 @@ class Checker:
         """The evidence for each claim, ranked."""
         if self.ranker is None:
             return found
-        return list(self.ranker.rank_many(_texts(claims), found, spot=self._spot))
+        return list(
+            self.ranker.rank_many(
+                _texts(claims), found, spot=lambda claim: default_spotter(self.index.titles).spot(claim)
+            )
+        )
 
     def verify(self, claims: Sequence[str | Claim], evidence: Sequence[Sequence[Evidence]]) -> Iterator[Verdict]:
         """The verdict on each claim, from its ranked evidence."""
@@ -168,9 +172,6 @@ class Checker:
                 if found
                 else verdict_of(claim, NO_INFORMATION, (), reason=NOTHING, reads=self.verifier.reads)
             )
-
-    def _spot(self, claim: str) -> Sequence[str]:
-        return default_spotter(self.index.titles).spot(claim)
 
 
 def _texts(claims: Sequence[str | Claim]) -> list[str]:

@@ -188,11 +188,7 @@ def _opens(settings: Settings, workers: Workers | None) -> Callable[[], Callable
 
 def _opened(settings: Settings, by_encoder: bool) -> Callable[[Sequence[Claim]], list[str]]:
     checker = settings.open(by_encoder)
-
-    def lines_of(claims: Sequence[Claim]) -> list[str]:
-        return [verdict.to_json() for verdict in checker.check_many(claims)]
-
-    return lines_of
+    return lambda claims: [verdict.to_json() for verdict in checker.check_many(claims)]
 
 
 def _claims(settings: Settings, claims: Path | None) -> Iterator[Claim]:

@@ -1,22 +1,24 @@
-"""Searches an index by BM25 and by its vectors together, with the model that the vectors are of."""
+"""Searches an index by BM25, by its vectors, or by both, with the model that the vectors are of."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from lisax.errors import LisaxError
 from lisax.files.places import is_cluster
 from lisax.predict.retriever import open_encoder
+from lisax.records import Question
 from lisax.retrieval import bm25, table_text
 from lisax.retrieval.bm25 import Bm25Index
 from lisax.retrieval.cluster import open_records, tables_at
+from lisax.retrieval.cluster_passages import ClusterPassages
 from lisax.retrieval.cluster_vectors import ClusterContent, ClusterVectors
 from lisax.retrieval.dense import DenseIndex, Encodes, source_of_vectors, weight_of
 from lisax.retrieval.documents import DocumentIndex
-from lisax.retrieval.fusion import WEIGHT, Judged, fused
+from lisax.retrieval.fusion import WEIGHT, Judged, by_ranks, fused
 from lisax.retrieval.mixed import Hits, MixedIndex
 
 DEPTH = 300  # records that BM25 and vectors each propose
@@ -120,3 +122,60 @@ class DenseSearch:
                 known |= zip(unknown, self.vectors.best(question, unknown))
                 cosines = [known[one] for one in records]
                 yield records, np.array([scores.get(one, 0.0) for one in records]), np.array(cosines)
+
+
+METHODS = ("bm25", "dense", "fused")
+
+
+class PassageSearch:
+    """An open index with its search method: BM25, vectors, or both fused: by score where the vectors' dot products are
+    cosines, otherwise by reciprocal rank, each contributing the same number of hits. `index` is the index itself."""
+
+    def __init__(
+        self,
+        index: str | os.PathLike | MixedIndex | ClusterPassages,
+        *,
+        method: str = "bm25",
+        retriever: Encodes | None = None,
+        exact: bool = True,
+    ):
+        if method not in METHODS:
+            raise LisaxError(f"expected a method of {', '.join(METHODS)}; found '{method}'")
+        self.index = MixedIndex.open(index) if isinstance(index, (str, os.PathLike)) else index
+        folder = self.index.folder
+        self._method, self._retriever, self._exact = method, retriever, exact and folder is not None
+        if method == "bm25":
+            return
+        if retriever is None:
+            raise LisaxError(f"the method '{method}' needs a retriever")
+        self._vectors = self.index.vectors if folder is None else DenseIndex.open(folder)
+        if self._vectors is None:
+            raise LisaxError("the cluster's index has no vectors: make them by `lisax index vectors`")
+        if self._vectors.models != {retriever.digest}:
+            raise LisaxError(
+                f"{folder or self.index.bm25.name} has vectors of another retriever: make them with this one by `lisax "
+                "index vectors`"
+            )
+
+    def __call__(self, questions: Mapping[str, str], k: int) -> dict[str, Hits]:
+        """Up to `k` (passage id, score) hits for each question {id: text}."""
+        texts, runs = list(questions.values()), []
+        if self._method == "fused" and self._retriever.cosines:
+            both = DenseSearch(self._vectors, self._retriever, self.index.search, exact=self._exact)
+            return dict(zip(questions, both.search(texts, k)))
+        if self._method != "dense":
+            runs.append(dict(zip(questions, self.index.search(texts, k))))
+        if self._method != "bm25":
+            found = self._vectors.search(self._retriever.questions(texts), k, exact=self._exact)
+            runs.append(dict(zip(questions, found)))
+        if len(runs) == 1:
+            return runs[0]
+        return by_ranks([{query: [hit for hit, _ in hits] for query, hits in run.items()} for run in runs], k)
+
+
+def open_search(
+    folder: str | os.PathLike, k: int, method: str, opens: Callable[[], Encodes] | None
+) -> Callable[[Sequence[Question]], list[Hits]]:
+    """The work on a group of questions: up to `k` (passage id, score) hits of each. `opens` opens the retriever."""
+    search = PassageSearch(folder, method=method, retriever=opens and opens())
+    return lambda questions: list(search({question.id: question.text for question in questions}, k).values())

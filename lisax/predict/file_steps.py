@@ -201,7 +201,7 @@ def _open_answering(
         answerer = Answerer.open(opened, model, retriever=retriever)
         return lambda group: list(answerer.ask_many([question.text for question, _ in group]))
     encoder = None if retriever is None else open_encoder(retriever)
-    reader = PassageAnswerer.of(opened, Reader.open(model), encoder, method, not approximate)
+    reader = PassageAnswerer.of(opened, Reader(model), encoder, method, not approximate)
 
     def answers(group: Sequence[tuple[Question, tuple]]) -> list[list[Answer]]:
         passages = reader.find({question.id: question.text for question, _ in group}, k)

@@ -14,7 +14,7 @@ from lisax.predict.verdicts import Evidence
 from lisax.records import Hit
 from lisax.retrieval import cluster
 from lisax.retrieval.cluster_pages import ClusterDocuments
-from lisax.retrieval.cluster_passages import ClusterPassages, ClusterTables
+from lisax.retrieval.cluster_passages import ClusterTables
 from lisax.retrieval.folder import read_components
 from lisax.retrieval.passages import has_passages
 from lisax.sampling.examples import Lookup, first_found
@@ -150,41 +150,27 @@ class Index(Protocol):
 
 def open_index(folder: str | os.PathLike) -> Index:
     """See `Index.open`. A folder with both pages and cells opens as pages; `reading('tables')` returns the cells."""
+    from lisax.predict.page_index import PageIndex
+    from lisax.predict.passage_index import PassageIndex
+    from lisax.predict.table_index import TableIndex
+    from lisax.retrieval.documents import DocumentIndex
+    from lisax.retrieval.mixed import MixedIndex
+
     if (address := os.fspath(folder) if is_cluster(folder) else cluster.noted(Path(folder))) is not None:
-        return of_cluster(cluster.open_records(address))
+        opened = cluster.open_records(address)
+        if isinstance(opened, ClusterTables):
+            return TableIndex(opened)
+        return PageIndex(opened) if isinstance(opened, ClusterDocuments) else PassageIndex(opened)
     folder = Path(folder)
     components = set(read_components(folder))
     if has_passages(components):
-        from lisax.predict.passage_index import PassageIndex
-        from lisax.retrieval.mixed import MixedIndex
-
         return PassageIndex(MixedIndex.open(folder))
     if "pages" in components:
-        from lisax.predict.page_index import PageIndex
-        from lisax.retrieval.documents import DocumentIndex
-
         return PageIndex(DocumentIndex.open(folder))
     if "tables" in components:
-        from lisax.predict.table_index import TableIndex
-
         return TableIndex(folder)
     raise DataError(
         f"this index has no pages, passages or tables to read (it has {', '.join(sorted(components)) or 'nothing'}); "
         f"build one with `lisax index documents --corpus DIR --out {folder}`",
         path=folder,
     )
-
-
-def of_cluster(opened: ClusterDocuments | ClusterPassages | ClusterTables) -> Index:
-    """The index of a cluster's pages, passages or tables."""
-    if isinstance(opened, ClusterTables):
-        from lisax.predict.table_index import TableIndex
-
-        return TableIndex(opened)
-    if isinstance(opened, ClusterDocuments):
-        from lisax.predict.page_index import PageIndex
-
-        return PageIndex(opened)
-    from lisax.predict.passage_index import PassageIndex
-
-    return PassageIndex(opened)

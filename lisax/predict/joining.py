@@ -29,7 +29,10 @@ def join(verdicts: Sequence[Verdict]) -> Verdict:
     if len(verdicts) == 1:
         return verdicts[0]
     sure = [verdict for verdict in verdicts if verdict.label is not Label.NOT_ENOUGH_INFO]
-    chosen = max(sure, key=_rank) if sure else min(verdicts, key=_no_information)
+    if sure:
+        chosen = max(sure, key=_rank)
+    else:
+        chosen = min(verdicts, key=lambda verdict: verdict.probabilities.get(Label.NOT_ENOUGH_INFO, 1.0))
     others = [verdict for verdict in verdicts if verdict is not chosen]
     reasons = [chosen.reason, _conflict(chosen, sure)]
     return dataclasses.replace(
@@ -42,11 +45,8 @@ def join(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def _rank(verdict: Verdict) -> tuple[bool, float]:
-    return _is_ruled(verdict), verdict.probabilities.get(verdict.label, 0.0)
-
-
-def _is_ruled(verdict: Verdict) -> bool:
-    return verdict.ruling is not None or bool(verdict.disagreement and verdict.disagreement.retraction)
+    is_ruled = verdict.ruling is not None or bool(verdict.disagreement and verdict.disagreement.retraction)
+    return is_ruled, verdict.probabilities.get(verdict.label, 0.0)
 
 
 def _disagreement(chosen: Verdict, sure: Sequence[Verdict]) -> Disagreement | None:
@@ -61,10 +61,6 @@ def _disagreement(chosen: Verdict, sure: Sequence[Verdict]) -> Disagreement | No
     if chosen.ruling is not None or not all(voices.values()):
         return None
     return Disagreement(tuple(voices[Label.SUPPORTS]), tuple(voices[Label.REFUTES]))
-
-
-def _no_information(verdict: Verdict) -> float:
-    return verdict.probabilities.get(Label.NOT_ENOUGH_INFO, 1.0)
 
 
 def _conflict(chosen: Verdict, sure: Sequence[Verdict]) -> str:

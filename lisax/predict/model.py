@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,8 +12,6 @@ from lisax.models.architectures import PairConfig
 from lisax.scoring.backends import LabelWords, Scorer, T5Scoring, open_pairs
 from lisax.weights.model_card import ModelCard
 from lisax.weights.model_folder import ModelFolder
-
-Progress = Callable[[int], None]
 
 
 class Model:
@@ -56,44 +53,40 @@ class Model:
             if len(labels) != scorer.model.labels:
                 raise card.error("text.labels", f"has {len(labels)} names, the model {scorer.model.labels} classes")
         elif card.format.answer is TABLE_CLASSES:
-            from lisax.scoring.fusion import FusionScorer
+            from lisax.scoring.claims import FusionScorer
 
             scorer = FusionScorer.open(found, texts=depth_of(card), max_tokens=max_tokens)
         elif card.format.answer is POINTERS:
-            from lisax.scoring.pointers import PointerScorer
+            from lisax.scoring.claims import PointerScorer
 
             scorer = PointerScorer.open(found, texts=depth_of(card), max_tokens=max_tokens)
         else:
             return cls.of_words(T5Scoring.open(found, backend=backend).labels, vocabulary, card)
         return cls(scorer, vocabulary, card)
 
-    def probabilities(self, examples: Sequence[Any], progress: Progress | None = None) -> Any:
+    def probabilities(self, examples: Sequence[Any]) -> Any:
         """Float32 [examples, labels]: ranking (relevant, not relevant), labelling in the order of `LABELS`, operations
-        in the order of `Operation`. Of table fusion `scoring.fusion.Scores`, of pointers `scoring.pointers.Pointing`.
-        Labels of the examples are not read. `progress` is called with each batch's number of inputs."""
+        in the order of `Operation`. Of table fusion `scoring.claims.Scores`, of pointers `scoring.claims.Pointing`.
+        Labels of the examples are not read."""
         if self.format.each:
             each = list(map(self._encode, examples))
             self.dropped_rows = sum(text.dropped_rows for texts in each for text in texts)
-            return self.token_probabilities([[text.ids for text in texts] for texts in each], progress)
+            return self.token_probabilities([[text.ids for text in texts] for texts in each])
         if self.pairs:
             pairs = (self.format.pair(example, preset=self.preset) for example in examples)
-            return self.token_probabilities(
-                [self.vocabulary.encode_pair(*pair, self.max_tokens).ids for pair in pairs], progress
-            )
+            return self.token_probabilities([self.vocabulary.encode_pair(*pair, self.max_tokens).ids for pair in pairs])
         texts = [
-            self.format.encode(example, preset=self.preset, max_tokens=self.max_tokens, count_tokens=self._count)
+            self.format.encode(
+                example, preset=self.preset, max_tokens=self.max_tokens, count_tokens=self.vocabulary.count
+            )
             for example in examples
         ]
         self.dropped_rows = sum(text.dropped_rows for text in texts)
-        return self.token_probabilities(self.vocabulary.encode_inputs([text.inputs for text in texts]), progress)
+        return self.token_probabilities(self.vocabulary.encode_inputs([text.inputs for text in texts]))
 
-    def token_probabilities(self, tokens: Sequence[Any], progress: Progress | None = None) -> Any:
+    def token_probabilities(self, tokens: Sequence[Any]) -> Any:
         """`probabilities` of inputs that are already encoded, with their special tokens."""
-        return self._scorer.probabilities(tokens, progress)
-
-    @functools.cached_property
-    def _count(self) -> Callable[[str], int]:
-        return self.vocabulary.count
+        return self._scorer.probabilities(tokens)
 
 
 def is_pair_scorer(card: ModelCard) -> bool:

@@ -76,10 +76,9 @@ class PassageIndex(Index):
         self.index.prepare(hit for hits in found for hit, _ in hits)
         return {claim.id: self.of_passages(hit for hit, _ in hits) for claim, hits in zip(claims, found, strict=True)}
 
-    def of_passages(self, ids: Iterable[str], limit: int | None = None) -> list[str]:
+    def of_passages(self, ids: Iterable[str]) -> list[str]:
         passages = filter(None, map(self.index.passage, ids))
-        units = dict.fromkeys(unit for passage in passages for unit in passage.leading)
-        return list(itertools.islice(units, limit))
+        return list(dict.fromkeys(unit for passage in passages for unit in passage.leading))
 
     def in_run(self, run: Mapping[str, Sequence[Hit]]) -> dict[str, list[str]]:
         """Unit ids by query. `run` holds passages or units."""

@@ -3,19 +3,82 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from lisax.errors import LisaxError
+from lisax.corpora.reading import LABEL_NAMES, named
+from lisax.errors import DataError, LisaxError, shown
+from lisax.files.reading import get_field, read_json_lines
 from lisax.metrics.calibration import calibration
 from lisax.metrics.fever import confusion
 from lisax.predict.judging import judge_dates
-from lisax.predict.suite import Case
-from lisax.predict.verdicts import NOT_SUPPORTED, Verdict
+from lisax.predict.verdicts import NOT_SUPPORTED, Evidence, Verdict
 from lisax.predict.verifier import Verifier
 from lisax.progress import counting
 from lisax.records import Claim, Label, Prediction
+
+SHIPPED = Path(__file__).with_name("suite.jsonl")
+FIELDS = {"capability", "claim", "evidence", "label"}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Case:
+    """A labelled claim, whose `kind` is the capability and whose id is its line in the file, with its evidence.
+
+    >>> case = next(iter(read_suite(SHIPPED)))
+    >>> case.claim.kind
+    'negation in the claim'
+    """
+
+    claim: Claim
+    evidence: tuple[Evidence, ...]
+
+
+def read_suite(path: str | os.PathLike = SHIPPED) -> list[Case]:
+    """All cases of a suite, in order. Raises DataError, with file, line and field, for a missing, unknown or empty field,
+    a label that is none of the three, and a case that occurred before: a file with an error is not used in part."""
+    cases, seen = [], {}
+    for line, row in read_json_lines(path):
+        where = {"path": path, "line": line}
+        if unknown := row.keys() - FIELDS:
+            raise DataError(f"expected only {', '.join(sorted(FIELDS))}", field=min(unknown), **where)
+        capability, claim = (_text(get_field(row, name, str, **where), name, where) for name in ("capability", "claim"))
+        evidence = tuple(_evidence(get_field(row, "evidence", list, **where), line, where))
+        name = get_field(row, "label", str, **where)
+        if (label := named(name, LABEL_NAMES)) is None:
+            raise DataError(f"expected {', '.join(Label)}; found {shown(name)}", field="label", **where)
+        content = (claim, *((one.source, one.text) for one in evidence))
+        if (earlier := seen.setdefault(content, line)) != line:
+            raise DataError(f"line {earlier} has this claim with this evidence", field="claim", **where)
+        cases.append(Case(Claim(str(line), claim, label, kind=capability), evidence))
+    return cases
+
+
+def _evidence(given: list, line: int, where: dict[str, Any]) -> Iterator[Evidence]:
+    if not given:
+        raise DataError("expected at least one sentence", field="evidence", **where)
+    for number, one in enumerate(given):
+        field = f"evidence[{number}]"
+        if isinstance(one, str):
+            one = {"text": one}
+        elif not isinstance(one, dict) or one.keys() != {"title", "text"}:
+            raise DataError(
+                f"expected a sentence, or an object of title and text; found {shown(one)}", field=field, **where
+            )
+        texts = {name: _text(value, f"{field}.{name}", where) for name, value in one.items()}
+        title = texts.get("title", "")
+        yield Evidence(f"{line}_{number}", texts["text"], title, f"sentence {number + 1}", page=title)
+
+
+def _text(value: Any, field: str, where: dict[str, Any]) -> str:
+    """`value` as a text on one line, which is not empty."""
+    if not isinstance(value, str) or not (text := " ".join(value.split())):
+        raise DataError(f"expected a text that is not empty, found {shown(value)}", field=field, **where)
+    return text
+
 
 PASSED = 0.75  # of a capability's cases right
 CASES_AT_A_TIME = 64
@@ -26,7 +89,7 @@ class Probed:
     """The verdicts of a verifier on the cases of a suite, in the same order, and the processor time that they took.
 
     >>> from lisax import Verifier, example_model
-    >>> from lisax.predict.suite import read_suite
+    >>> from lisax.predict.probing import read_suite
     >>> found = probe(Verifier.open(example_model()), read_suite()[:6])
     >>> found.figures()["cases"], [*found.capabilities()]
     (6, ['negation in the claim'])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -26,8 +26,6 @@ from lisax.weights.interop.opening import open_checkpoint
 from lisax.weights.model_folder import ModelFolder
 from lisax.weights.public_models import Job, Rule, Use, use_of
 from lisax.weights.vocabulary_check import check_fits
-
-Progress = Callable[[int], None]
 
 
 class PromptModel:
@@ -73,30 +71,30 @@ class PromptModel:
         check_fits(vocabulary, checkpoint.architecture.backbone, checkpoint.folder)
         return cls(T5Scoring(checkpoint), vocabulary, use, path)
 
-    def score(self, inputs: Sequence[tuple[str, ...]], progress: Progress | None = None) -> np.ndarray:
+    def score(self, inputs: Sequence[tuple[str, ...]]) -> np.ndarray:
         """float32 [inputs, answers]: the share of each answer, or under `Rule.LOGIT` its logit. An input is a claim
         with its text, or with the two texts that are compared."""
         tokens = [
             self.use.prompt.ids(*one, vocabulary=self.vocabulary, max_tokens=self.use.max_tokens) for one in inputs
         ]
-        raw = self._raw(tokens, progress)
+        raw = self._raw(tokens)
         return raw if self.use.rule is Rule.LOGIT else softmax(raw)
 
-    def probabilities(self, examples: Sequence[Example], progress: Progress | None = None) -> np.ndarray:
+    def probabilities(self, examples: Sequence[Example]) -> np.ndarray:
         """`score` of claims, each with one sentence, which is read after its title."""
-        return self.score([(one.claim, text_of([only_sentence(one, RANK)])) for one in examples], progress)
+        return self.score([(one.claim, text_of([only_sentence(one, RANK)])) for one in examples])
 
-    def shares(self, claims: Sequence[str], documents: Sequence[str], progress: Progress | None = None) -> np.ndarray:
+    def shares(self, claims: Sequence[str], documents: Sequence[str]) -> np.ndarray:
         """float32 [claims, labels of the use]: how surely each claim's document has each label.
 
-        The document's chunk that supports a sentence most counts, and the claim's least supported sentence. `progress`
-        is called with each batch's number of inputs."""
+        The document's chunk that supports a sentence most counts, and the claim's least supported sentence."""
         inputs, groups = [], []
         for claim, document in zip(claims, documents, strict=True):
-            sentences, chunks = self.sentences(claim), self.chunks(document)
+            sentences = (split_sentences(claim) if self.use.one_sentence else []) or [claim]
+            chunks = [document] if self.use.chunk_words is None else chunks_of(document, self.use.chunk_words)
             groups.append((len(sentences), len(chunks)))
             inputs += [(sentence, chunk) for sentence in sentences for chunk in chunks]
-        scores, support = self.score(inputs, progress), self.use.labels.index(Label.SUPPORTS)
+        scores, support = self.score(inputs), self.use.labels.index(Label.SUPPORTS)
         found, start = [], 0
         for sentences, chunks in groups:
             each = scores[start : start + sentences * chunks].reshape(sentences, chunks, -1)
@@ -105,23 +103,13 @@ class PromptModel:
             found.append(best[best[:, support].argmin()])
         return np.array(found, np.float32).reshape(len(groups), len(self.use.labels))
 
-    def sentences(self, claim: str) -> list[str]:
-        """The parts of a claim that are checked at a time."""
-        return (split_sentences(claim) if self.use.one_sentence else []) or [claim]
-
-    def chunks(self, document: str) -> list[str]:
-        """The parts of a document that are read at a time: whole sentences, up to a number of words, or all of it."""
-        if self.use.chunk_words is None:
-            return [document]
-        return chunks_of(document, self.use.chunk_words)
-
 
 class TablePromptModel(PromptModel):
     """One that checks claims against a table. `dropped_rows`: how many did not fit into the inputs of the last call."""
 
     format, depth, columns, dropped_rows = TABLES, 1, None, 0
 
-    def probabilities(self, examples: Sequence[TableExample], progress: Progress | None = None) -> np.ndarray:
+    def probabilities(self, examples: Sequence[TableExample]) -> np.ndarray:
         """float32 [examples, 3] in the order of `LABELS`, of claims with at most one table; 0 for labels that the model
         does not have. Without a table there is not enough information."""
         self.dropped_rows, inputs, found = 0, [], np.zeros((len(examples), len(LABELS)), np.float32)
@@ -131,7 +119,7 @@ class TablePromptModel(PromptModel):
             kept = self._rows_that_fit(one.claim, table)
             self.dropped_rows += len(table.rows) - kept
             inputs.append((one.claim, linear_table(table.header, table.rows[:kept], self.vocabulary)))
-        found[np.ix_(asked, [LABELS.index(label) for label in self.use.labels])] = self.score(inputs, progress)
+        found[np.ix_(asked, [LABELS.index(label) for label in self.use.labels])] = self.score(inputs)
         found[
             [number for number, one in enumerate(examples) if not one.tables], LABELS.index(Label.NOT_ENOUGH_INFO)
         ] = 1

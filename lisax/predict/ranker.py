@@ -39,7 +39,6 @@ from lisax.weights.public_models import Job, Use
 CLAIMS_AT_A_TIME = 32  # claims ranked between two resume marks
 VECTORS_KEPT = 20_000  # vectors of sentences that are kept: 30 MB of MiniLM's
 
-Progress = Callable[[int], None]
 Spot = Callable[[str], Sequence[str]]  # finds a claim's entities
 
 
@@ -62,19 +61,12 @@ class Ranker(Protocol):
         return next(self.rank_many([claim], [as_evidence(evidence)]))
 
     def rank_many(
-        self,
-        claims: Sequence[str],
-        evidence: Sequence[Sequence[Evidence]],
-        *,
-        spot: Spot | None = None,
-        progress: Progress | None = None,
+        self, claims: Sequence[str], evidence: Sequence[Sequence[Evidence]], *, spot: Spot | None = None
     ) -> Iterator[list[Evidence]]:
         """`rank` for each claim with its own evidence, in order. `spot` finds a claim's entities, for models that read
-        them; `progress` is called with the number of ranked units."""
+        them."""
         for claim, found in zip(claims, evidence, strict=True):
             yield self.rank(claim, found)
-            if progress is not None:
-                progress(len(found))
 
     @staticmethod
     def open(path: str | os.PathLike, use: Use | None = None) -> Ranker:
@@ -125,18 +117,13 @@ class SentenceRanker(Ranker):
     def __init__(self, model: Model | PromptModel):
         self.model, self.tag = model, str(model.format)
 
-    def rank_many(self, claims, evidence, *, spot=None, progress=None):
-        for found, scores in zip(evidence, self.scores(claims, evidence, spot=spot, progress=progress)):
+    def rank_many(self, claims, evidence, *, spot=None):
+        for found, scores in zip(evidence, self.scores(claims, evidence, spot=spot)):
             best = sorted(((score, -place) for place, score in enumerate(scores)), reverse=True)
             yield [dataclasses.replace(found[-place], score=score) for score, place in best]
 
     def scores(
-        self,
-        claims: Sequence[str],
-        evidence: Sequence[Sequence[Evidence]],
-        *,
-        spot: Spot | None = None,
-        progress: Progress | None = None,
+        self, claims: Sequence[str], evidence: Sequence[Sequence[Evidence]], *, spot: Spot | None = None
     ) -> list[list[float]]:
         """The scores of each claim's evidence in the order that it is given in."""
         if self.model.format is RANK_ENTITIES:
@@ -149,7 +136,7 @@ class SentenceRanker(Ranker):
             for number, (claim, found) in enumerate(zip(claims, evidence, strict=True))
             for one in found
         ]
-        scores = iter(self.model.probabilities(examples, progress)[:, 0] if examples else ())
+        scores = iter(self.model.probabilities(examples)[:, 0] if examples else ())
         return [[float(next(scores)) for _ in found] for found in evidence]
 
 
@@ -194,21 +181,14 @@ class Reranker(Ranker):
     def __init__(self, second: SentenceRanker, first: Ranker, reranking: Reranking):
         self.second, self.first, self.reranking = second, first, reranking
 
-    def rank_many(self, claims, evidence, *, spot=None, progress=None):
-        ordered = list(self.first.rank_many(claims, evidence, spot=spot, progress=progress))
+    def rank_many(self, claims, evidence, *, spot=None):
+        ordered = list(self.first.rank_many(claims, evidence, spot=spot))
         best = [found[: self.reranking.depth] for found in ordered]
         weights = np.array(self.reranking.weights)
         for found, top, scores in zip(ordered, best, self.second.scores(claims, best, spot=spot)):
-            likely = probability(_features(top, scores), weights)
-            again = [dataclasses.replace(top[i], score=float(likely[i])) for i in np.argsort(-likely, kind="stable")]
-            below = (dataclasses.replace(one, score=-float(i)) for i, one in enumerate(found[len(top) :], start=1))
-            yield [*again, *below]
-
-
-def _features(evidence: Sequence[Evidence], probabilities: Sequence[float]) -> np.ndarray:
-    """float64 [evidence, 3], see `score_fusion.features_of`."""
-    first = np.array([one.score for one in evidence])
-    return features_of(np.array(probabilities), first, first.max(initial=0.0))
+            first = np.array([one.score for one in top])
+            likely = probability(features_of(np.array(scores), first, first.max(initial=0.0)), weights)
+            yield _best_again(found, likely)
 
 
 class PairwiseRanker(Ranker):
@@ -220,8 +200,8 @@ class PairwiseRanker(Ranker):
         """`first` orders the evidence; None: `Bm25Ranker`."""
         self.model, self.first, self.top, self.tag = model, first or Bm25Ranker(), top, "pairwise"
 
-    def rank_many(self, claims, evidence, *, spot=None, progress=None):
-        for claim, found in zip(claims, self.first.rank_many(claims, evidence, spot=spot, progress=progress)):
+    def rank_many(self, claims, evidence, *, spot=None):
+        for claim, found in zip(claims, self.first.rank_many(claims, evidence, spot=spot)):
             texts = [text_of([Passage(one.unit, one.source, one.text)]) for one in found[: self.top]]
             pairs = list(itertools.permutations(range(len(texts)), 2))
             wins = self.model.score([(claim, texts[a], texts[b]) for a, b in pairs])[:, 0]
@@ -230,9 +210,14 @@ class PairwiseRanker(Ranker):
                 scores[a] += share
                 scores[b] += 1 - share
             scores /= max(1, 2 * (len(texts) - 1))
-            best = [dataclasses.replace(found[i], score=float(scores[i])) for i in np.argsort(-scores, kind="stable")]
-            below = (dataclasses.replace(one, score=-float(i)) for i, one in enumerate(found[self.top :], start=1))
-            yield [*best, *below]
+            yield _best_again(found, scores)
+
+
+def _best_again(found: Sequence[Evidence], scores: np.ndarray) -> list[Evidence]:
+    """The first units ordered by their new scores; those below keep their order, with scores below 0."""
+    best = [dataclasses.replace(found[i], score=float(scores[i])) for i in np.argsort(-scores, kind="stable")]
+    below = (dataclasses.replace(one, score=-float(i)) for i, one in enumerate(found[len(scores) :], start=1))
+    return [*best, *below]
 
 
 class PointerRanker(Ranker):
@@ -241,11 +226,11 @@ class PointerRanker(Ranker):
     def __init__(self, model: Model):
         self.model, self.tag = model, str(model.format)
 
-    def rank_many(self, claims, evidence, *, spot=None, progress=None):
+    def rank_many(self, claims, evidence, *, spot=None):
         examples = [
             pointer_example(claim, found[: self.model.depth]) for claim, found in zip(claims, evidence, strict=True)
         ]
-        pointing = self.model.probabilities(examples, progress)
+        pointing = self.model.probabilities(examples)
         for found, places, shares in zip(evidence, pointing.pointers, pointing.shares):
             yield [
                 dataclasses.replace(found[place], score=float(share))
@@ -261,14 +246,14 @@ class PagePointerRanker(Ranker):
     def __init__(self, model: Model):
         self.model, self.tag = model, str(model.format)
 
-    def rank_many(self, claims, evidence, *, spot=None, progress=None):
+    def rank_many(self, claims, evidence, *, spot=None):
         pages = [_by_page(found) for found in evidence]
         examples = []
         for number, (claim, found) in enumerate(zip(claims, pages, strict=True)):
             titles = (Passage(page, of_page[0].source, "") for page, of_page in found.items())
             candidates = tuple(itertools.islice(titles, self.model.depth))
             examples.append(PointerExample(str(number), claim, candidates))
-        pointing = self.model.probabilities(examples, progress)
+        pointing = self.model.probabilities(examples)
         for example, found, places in zip(examples, pages, pointing.pointers):
             pointed = [found[example.candidates[place].id] for place in places if place >= 0]
             yield _in_turn(pointed)
@@ -330,7 +315,7 @@ class VectorRanker(Ranker):
         self.encoder = encoder
         self._known: OrderedDict[Text, np.ndarray] = OrderedDict()
 
-    def rank_many(self, claims, evidence, *, spot=None, progress=None):
+    def rank_many(self, claims, evidence, *, spot=None):
         new = (one for found in evidence for one in found if one.similarity is None)
         vectors = self._passages(Text(one.source, one.text) for one in new)
         for claim, question, found in zip(claims, self.encoder.questions(claims), evidence, strict=True):
@@ -341,8 +326,6 @@ class VectorRanker(Ranker):
                 for one in found
             ]
             yield Bm25Ranker().rank(claim, compared)
-            if progress is not None:
-                progress(len(found))
 
     def _passages(self, texts: Iterable[Text]) -> dict[Text, np.ndarray]:
         """The vector of each text; vectors not known from earlier claims are computed together."""

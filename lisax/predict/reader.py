@@ -105,7 +105,8 @@ class Reader:
     """Answers questions from passages."""
 
     def __init__(self, model: str | os.PathLike | ModelFolder):
-        from lisax.scoring.passages import AnswerGenerator, SpanScorer
+        from lisax.scoring.generating import AnswerGenerator
+        from lisax.scoring.texts import SpanScorer
 
         found = ModelFolder.find(model)
         card = found.card
@@ -117,41 +118,21 @@ class Reader:
         scorer = SpanScorer if self._points else AnswerGenerator
         self._scorer = scorer.open(found, max_tokens=self.max_tokens)
 
-    @classmethod
-    def open(cls, model: str | os.PathLike | ModelFolder) -> Reader:
-        return cls(model)
-
-    def read(
-        self,
-        questions: Sequence[tuple[str, Sequence[Passage]]],
-        *,
-        answers: int = 5,
-        progress: Callable[[int], None] | None = None,
-    ) -> list[list[Answer]]:
-        """Up to `answers` answers for each (question, passages best first), likeliest first; empty without passages.
-
-        `progress` is called after each batch with its number of texts (pointing) or questions (generating)."""
+    def read(self, questions: Sequence[tuple[str, Sequence[Passage]]], *, answers: int = 5) -> list[list[Answer]]:
+        """Up to `answers` answers for each (question, passages best first), likeliest first; empty without passages."""
+        limits = {"max_tokens": self.max_tokens, "count_tokens": self.vocabulary.count}
         texts = [
-            [
-                reading.encode_reading(
-                    question,
-                    passage.title,
-                    passage.text,
-                    max_tokens=self.max_tokens,
-                    count_tokens=self.vocabulary.count,
-                )
-                for passage in passages[: self.passages]
-            ]
+            [reading.encode_reading(question, one.title, one.text, **limits) for one in passages[: self.passages]]
             for question, passages in questions
         ]
         read = self._point if self._points else self._generate
-        return list(read(questions, texts, answers, progress))
+        return list(read(questions, texts, answers))
 
     # --- Pointing ---------------------------------------------------------------------------
 
-    def _point(self, questions, texts, count: int, progress) -> Iterator[list[Answer]]:
+    def _point(self, questions, texts, count: int) -> Iterator[list[Answer]]:
         encoded = [[self.vocabulary.encode_with_places(text.inputs) for text in of_question] for of_question in texts]
-        ends = iter(self._scorer.ends([ids for of_question in encoded for ids, _ in of_question], progress))
+        ends = iter(self._scorer.ends([ids for of_question in encoded for ids, _ in of_question]))
         for (_, passages), of_question, of_tokens in zip(questions, texts, encoded, strict=True):
             logits = [next(ends) for _ in of_question]
             yield self._added_up(passages, of_question, [places for _, places in of_tokens], logits)[:count]
@@ -179,23 +160,19 @@ class Reader:
             _, number, _, _ = best = of_answer[0]
             said, begin = _said(texts[number], places[number], best)
             passage = passages[number]
-            answers.append(
-                Answer(
-                    said,
-                    float(sum(np.exp(span[0]) for span in of_answer)),
-                    SpanPlace(passage.id, passage.unit_at(begin), begin, begin + len(said)),
-                )
-            )
+            share = float(sum(np.exp(span[0]) for span in of_answer))
+            place = SpanPlace(passage.id, passage.unit_at(begin), begin, begin + len(said))
+            answers.append(Answer(said, share, place))
         return sorted(answers, key=lambda answer: -answer.probability)
 
     # --- Generating -------------------------------------------------------------------------
 
-    def _generate(self, questions, texts, count: int, progress) -> Iterator[list[Answer]]:
+    def _generate(self, questions, texts, count: int) -> Iterator[list[Answer]]:
         from lisax.models.decoding import Decoding
 
         tokens = [self.vocabulary.encode_inputs([text.inputs for text in of_question]) for of_question in texts]
         decoding = Decoding(beam_size=count, length_penalty=0.0)
-        found = self._scorer.answers(tokens, length=self._answer_tokens, decoding=decoding, progress=progress)
+        found = self._scorer.answers(tokens, length=self._answer_tokens, decoding=decoding)
         for (_, passages), (hypotheses, scores) in zip(questions, found, strict=True):
             shares: dict[str, tuple[str, float]] = {}
             for row, score in zip(hypotheses, scores):
@@ -208,13 +185,8 @@ class Reader:
 
 def _best_spans(text: reading.ReadingText, places: reading.Places, shares: np.ndarray) -> list[tuple[float, int, int]]:
     """(log-probability, first token, last token) of the `SPANS` best spans within the passage's own text."""
-    inside = np.array(
-        [
-            begin >= text.context - 1 and end > max(begin, text.context)
-            for begin, end in zip(places.begins, places.ends)
-        ],
-        bool,
-    )
+    spans = zip(places.begins, places.ends)
+    inside = np.array([begin >= text.context - 1 and end > max(begin, text.context) for begin, end in spans], bool)
     size = len(inside)
     if not inside.any():
         return []

@@ -45,34 +45,17 @@ class Retriever:
         leaves = b"".join(np.asarray(leaf).tobytes() for leaf in self._encoder.leaves)
         self.digest = hashlib.sha256(leaves + (b"int8" if self._encoder.int8 else b"")).hexdigest()
 
-    @classmethod
-    def open(cls, model: str | os.PathLike | ModelFolder) -> Retriever:
-        return cls(model)
-
     def questions(self, texts: Sequence[str]) -> np.ndarray:
         """Question vectors, float32 [texts, emb]."""
-        return self._encoder.questions(
-            self.vocabulary.encode_inputs(
-                [
-                    reading.encode_question(text, max_tokens=self._question_tokens, count_tokens=self.vocabulary.count)
-                    for text in texts
-                ]
-            )
-        )
+        longest, count = self._question_tokens, self.vocabulary.count
+        read = [reading.encode_question(text, max_tokens=longest, count_tokens=count) for text in texts]
+        return self._encoder.questions(self.vocabulary.encode_inputs(read))
 
     def passages(self, passages: Sequence[Text], progress: Callable[[int], None] | None = None) -> np.ndarray:
         """Passage vectors, float32 [passages, emb]."""
-        return self._encoder.passages(
-            self.vocabulary.encode_inputs(
-                [
-                    reading.encode_passage(
-                        passage.title, passage.text, max_tokens=self._passage_tokens, count_tokens=self.vocabulary.count
-                    )
-                    for passage in passages
-                ]
-            ),
-            progress,
-        )
+        longest, count = self._passage_tokens, self.vocabulary.count
+        read = [reading.encode_passage(one.title, one.text, max_tokens=longest, count_tokens=count) for one in passages]
+        return self._encoder.passages(self.vocabulary.encode_inputs(read), progress)
 
 
 _OPEN: weakref.WeakValueDictionary[tuple, Encodes] = weakref.WeakValueDictionary()

@@ -6,6 +6,7 @@ from the two.
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import functools
 import itertools
@@ -16,13 +17,13 @@ from pathlib import Path
 import numpy as np
 
 from lisax.errors import DataError, LisaxError
-from lisax.formats.parts import PartKind
-from lisax.predict import score_fusion
+from lisax.formats.budget import squeeze
+from lisax.formats.parts import TABLE_PARTS, PartExample, PartKind
+from lisax.predict import answer_confidence, score_fusion
 from lisax.predict.answer_confidence import AnswerConfidence, Cells
 from lisax.predict.dense_search import DenseSearch
 from lisax.predict.model import Model
 from lisax.predict.opening import open_model
-from lisax.predict.part_scorer import TABLES_KEPT, PartScorer, Progress
 from lisax.predict.table_index import TableIndex
 from lisax.records import Table
 from lisax.retrieval.bm25 import Bm25Index
@@ -32,7 +33,117 @@ from lisax.retrieval.elastic import ElasticIndex
 from lisax.retrieval.fusion import WEIGHT
 from lisax.retrieval.table_store import TableStore
 from lisax.retrieval.table_text import POOL
+from lisax.sampling.part_examples import parts_of
 from lisax.text.words import stemmer, words
+
+TABLES_KEPT = 4096
+
+
+@dataclasses.dataclass(slots=True)
+class _Part:
+    number: int  # index of the row or column in its table
+    example: PartExample  # without a question
+    tokens: np.ndarray  # of the whole input without a question
+    key: bytes
+    cut: dict[int, np.ndarray]  # room -> the tokens that fit it
+
+
+class PartScorer:
+    """Scores parts with one model. Results are cached by table id: use one scorer for one collection."""
+
+    def __init__(self, model: Model):
+        if model.format is not TABLE_PARTS:
+            raise LisaxError(f"this model's format is '{model.format}'; rows and columns need one of '{TABLE_PARTS}'")
+        self.model = model
+        self._known: collections.OrderedDict[tuple[str, PartKind], list[_Part]] = collections.OrderedDict()
+        self._slot = len(model.vocabulary.encode(model.preset.claim_slot))
+
+    @staticmethod
+    def of(model: Model) -> PartScorer:
+        """The scorer of a model of either kind."""
+        return PairPartScorer(model) if model.pairs else PartScorer(model)
+
+    def scores(self, question: str, kind: PartKind, tables: Sequence[Table]) -> list[np.ndarray]:
+        """Each table's row or column probabilities, float32 [rows] or [columns]; 0 for parts without text."""
+        parts = [self._parts(table, kind) for table in tables]
+        distinct = {part.key: part for members in parts for part in members}
+        tokens = self._inputs(question, list(distinct.values()))
+        found = dict(zip(distinct, self.model.token_probabilities(tokens)[:, 0]))
+        made = []
+        for table, members in zip(tables, parts):
+            values = np.zeros(len(table.rows) if kind is PartKind.ROW else len(table.header), np.float32)
+            for part in members:
+                values[part.number] = found[part.key]
+            made.append(values)
+        return made
+
+    def tokens(self, kind: PartKind, table: Table) -> int:
+        """The approximate number of tokens that the model reads to score a table's parts of one kind."""
+        return sum(min(len(part.tokens), self.model.max_tokens) for part in self._parts(table, kind))
+
+    def _parts(self, table: Table, kind: PartKind) -> list[_Part]:
+        key = table.id, kind
+        if key in self._known:
+            self._known.move_to_end(key)
+            return self._known[key]
+        examples = [example for example in parts_of("", "", table) if example.kind is kind]
+        texts = [self._text(example) for example in examples]
+        made = []
+        for example, ids in zip(examples, self.model.vocabulary.encode_batch(texts)):
+            tokens = np.array(ids, np.int32)
+            made.append(_Part(int(example.unit_id.rpartition(kind[0])[2]), example, tokens, tokens.tobytes(), {}))
+        self._known[key] = made
+        while len(self._known) > TABLES_KEPT:
+            self._known.popitem(last=False)
+        return made
+
+    def _text(self, example: PartExample, question: str = "", max_tokens: int | None = None) -> str:
+        asked = dataclasses.replace(example, claim=question)
+        preset, count = self.model.preset, self.model.vocabulary.count
+        return TABLE_PARTS.encode(asked, preset=preset, max_tokens=max_tokens, count_tokens=count).inputs
+
+    def _inputs(self, question: str, parts: Sequence[_Part]) -> list[np.ndarray]:
+        asked = np.array(self.model.vocabulary.encode(" ".join(question.split())), np.int32)
+        slot, end = self._slot, np.array(self.model.vocabulary.encode_input(""), np.int32)
+        made = []
+        for part in parts:
+            tokens = self._fitting(part, self.model.max_tokens - len(asked))
+            if tokens is None:
+                made.append(self._plainly(question, part))
+            else:
+                made.append(np.concatenate((tokens[:slot], asked, tokens[slot:], end)))
+        if parts and not np.array_equal(made[0], self._plainly(question, parts[0])):
+            return [self._plainly(question, part) for part in parts]
+        return made
+
+    def _fitting(self, part: _Part, room: int) -> np.ndarray | None:
+        """The tokens without a question that fit `room` with EOS; None if the question must be cut too."""
+        if len(part.tokens) < room:
+            return part.tokens
+        if room not in part.cut:
+            try:
+                text = self._text(part.example, max_tokens=room)
+            except LisaxError:
+                return None
+            part.cut[room] = np.array(self.model.vocabulary.encode(text), np.int32)
+        return part.cut[room]
+
+    def _plainly(self, question: str, part: _Part) -> np.ndarray:
+        text = self._text(part.example, question, self.model.max_tokens)
+        return np.array(self.model.vocabulary.encode_input(text), np.int32)
+
+
+class PairPartScorer(PartScorer):
+    """Scores parts with a pair scorer."""
+
+    def _text(self, example: PartExample, question: str = "", max_tokens: int | None = None) -> str:
+        return TABLE_PARTS.pair(example, preset=self.model.preset).second
+
+    def _inputs(self, question: str, parts: Sequence[_Part]) -> list[np.ndarray]:
+        encode, asked = self.model.vocabulary.encode_pair, squeeze(question)
+        texts = (self._text(part.example) for part in parts)
+        return [np.array(encode(asked, text, self.model.max_tokens).ids, np.int32) for text in texts]
+
 
 REDUCTIONS = ("max", "mean")
 VECTORS = "vectors"  # `retrieval` of a model whose tables are found by BM25 and vectors
@@ -60,7 +171,8 @@ class TableScores:
     @functools.cached_property
     def filled(self) -> np.ndarray:
         """True for cells that are not empty, bool [rows, columns]."""
-        return filled_cells(self.table)
+        filled = [[bool(cell.strip()) for cell in row] for row in self.table.rows]
+        return np.array(filled, bool).reshape(len(self.table.rows), len(self.table.header))
 
     @property
     def cells(self) -> np.ndarray:
@@ -107,12 +219,6 @@ def named_cells(question: str, table: Table) -> np.ndarray | None:
     return np.array(named, bool).reshape(len(table.rows), len(table.header))
 
 
-def filled_cells(table: Table) -> np.ndarray:
-    return np.array([[bool(cell.strip()) for cell in row] for row in table.rows], bool).reshape(
-        len(table.rows), len(table.header)
-    )
-
-
 class TableAnswerer:
     """Retrieves tables for a question from an index folder and scores them with a row model and a column model (usually
     the same).
@@ -134,7 +240,8 @@ class TableAnswerer:
             self.weights = score_fusion.weights_of(rows.model.card)
         except (TypeError, ValueError) as error:
             raise DataError(f"model.json of the model of rows: {error}") from None
-        self.confidence = AnswerConfidence.of(rows.model.card)
+        card = rows.model.card
+        self.confidence = None if card.content.get("answers") is None else AnswerConfidence.of(card, "answers")
         self._table = functools.lru_cache(TABLES_KEPT)(store.get)
 
     @classmethod
@@ -168,49 +275,35 @@ class TableAnswerer:
             raise LisaxError(f"the index finds a table '{table_id}' that it does not hold")
         return table
 
-    def answer(
-        self,
-        question: str,
-        pool: int = 20,
-        keep: int = 5,
-        progress: Progress | None = None,
-        *,
-        reach: int | None = None,
-        reduce: str = "max",
-    ) -> list[TableScores]:
+    def answer(self, question: str, pool: int = 20, keep: int = 5) -> list[TableScores]:
         """The `keep` best of `pool` tables, best first; equal ones in BM25's order. Tables are compared by their best
-        cell (or the mean of their cells, see `reduce`), or by best cell and BM25 if there are `weights`. The best cell
-        of a table that is returned is none that the question names.
+        cell, or by best cell and BM25 if there are `weights`. The best cell of a table that is returned is none that
+        the question names.
 
         All columns are scored first, then rows only where a table's columns leave it a chance; the scores equal those of
-        `rank`. `reach`: score the rows of at most this many tables, the most promising. `progress` is called with
-        numbers of parts.
+        `rank`.
         """
         pooled, wanted = self.pool(question, pool), keep
         if self.confidence is not None:
             keep = max(keep, 2)  # an answer's probability depends on the next one
-        fused = self.weights is not None and reduce == "max"
+        fused = self.weights is not None
 
         def worth(cells: Sequence[float], places: Sequence[int]) -> list[float]:
             """The sort keys of the tables."""
             return self._relevance(cells, places, pooled) if fused else list(cells)
 
-        columns = self._columns.scores(question, PartKind.COLUMN, [table for table, _ in pooled], progress)
-        highest = [bound(table, scores, reduce) for (table, _), scores in zip(pooled, columns)]
+        columns = self._columns.scores(question, PartKind.COLUMN, [table for table, _ in pooled])
+        highest = [bound(table, scores) for (table, _), scores in zip(pooled, columns)]
         bounds = np.array(worth(highest, range(len(pooled)))) if pooled else np.zeros(0)
-        waiting = np.argsort(-bounds, kind="stable")[:reach].tolist()
+        waiting = np.argsort(-bounds, kind="stable").tolist()
         best: list[tuple[float, int, TableScores]] = []
         while waiting:
             if len(best) >= keep:
                 waiting = [i for i in waiting if bounds[i] + ROUNDING >= best[keep - 1][0]]
             some, waiting = _first_rows(waiting, [table for table, _ in pooled], ROWS_AT_A_TIME)
-            found = [
-                TableScores(*pooled[i], rows, columns[i])
-                for i, rows in zip(
-                    some, self._rows.scores(question, PartKind.ROW, [pooled[i][0] for i in some], progress)
-                )
-            ]
-            values = worth([scores.score(reduce) for scores in found], some)
+            of_rows = self._rows.scores(question, PartKind.ROW, [pooled[i][0] for i in some])
+            found = [TableScores(*pooled[i], rows, columns[i]) for i, rows in zip(some, of_rows)]
+            values = worth([scores.score() for scores in found], some)
             best += (
                 (value, i, dataclasses.replace(scores, relevance=value) if fused else scores)
                 for value, i, scores in zip(values, some, found)
@@ -225,20 +318,18 @@ class TableAnswerer:
         per_term = not isinstance(self.index, DenseSearch)
         scores, retrieval = ([read(one) for one in found] for read in (TableScores.score, lambda one: one.retrieval))
         cells = Cells(question, scores, retrieval, best_retrieval, per_term)
-        sure = self.confidence.probabilities(cells)
+        sure = self.confidence.probabilities(answer_confidence.features(cells))
         return [dataclasses.replace(one, confidence=float(share)) for one, share in zip(found, sure)]
 
     def tokens(self, table: Table) -> tuple[int, int]:
         """The approximate numbers of tokens that the models read to score a table's rows and its columns."""
         return self._rows.tokens(PartKind.ROW, table), self._columns.tokens(PartKind.COLUMN, table)
 
-    def rank(
-        self, question: str, pool: Sequence[tuple[Table, float]], progress: Progress | None = None
-    ) -> list[TableScores]:
+    def rank(self, question: str, pool: Sequence[tuple[Table, float]]) -> list[TableScores]:
         """Scores every row and column of (table, score in the pool) pairs, in their order."""
         tables = [table for table, _ in pool]
-        columns = self._columns.scores(question, PartKind.COLUMN, tables, progress)
-        rows = self._rows.scores(question, PartKind.ROW, tables, progress)
+        columns = self._columns.scores(question, PartKind.COLUMN, tables)
+        rows = self._rows.scores(question, PartKind.ROW, tables)
         found = [TableScores(*pair, *scores) for pair, *scores in zip(pool, rows, columns)]
         if self.weights is None or not found:
             return found
@@ -276,9 +367,9 @@ def search_by_vectors(index: Path | TableIndex) -> DenseSearch:
     return search
 
 
-def bound(table: Table, columns: np.ndarray, reduce: str = "max") -> float:
+def bound(table: Table, columns: np.ndarray) -> float:
     """An upper bound of the table's score, whatever its rows."""
-    return TableScores(table, 0.0, np.ones(len(table.rows), np.float32), columns).score(reduce)
+    return TableScores(table, 0.0, np.ones(len(table.rows), np.float32), columns).score()
 
 
 def _first_rows(waiting: list[int], tables: Sequence[Table], rows: int) -> tuple[list[int], list[int]]:

@@ -4,23 +4,56 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from lisax.errors import LisaxError
 from lisax.formats.table_facts import facts
 from lisax.formats.tables import TABLE_FUSION, TableExample
+from lisax.metrics import tables as figures
 from lisax.metrics.temperature import Calibration, calibrated
 from lisax.models import table_truth
 from lisax.predict.index import Index, Reads
 from lisax.predict.model import Model
 from lisax.predict.prompt_model import PromptModel
-from lisax.predict.table_decision import TableDecision, sufficiency
 from lisax.predict.verdicts import Evidence, Verdict
-from lisax.predict.verifier import NOTHING, Progress, Verifier, any_decides, id_of, text_of_claim, verdict_of
+from lisax.predict.verifier import NOTHING, Verifier, any_decides, id_of, text_of_claim, verdict_of
 from lisax.progress import say
 from lisax.records import Claim, is_row
+from lisax.weights.model_card import ModelCard
 from lisax.weights.model_folder import ModelFolder
+
+
+class TableDecision(NamedTuple):
+    """`threshold`: claims with at most this sufficiency have not enough information. `in_data`: whether the run's own
+    data has such claims, so that its verdicts use the threshold by default; otherwise it applies only on request.
+    `precision`: the share of validation claims at or below the threshold that indeed no table decides; None if unknown.
+    """
+
+    threshold: float
+    in_data: bool
+    precision: float | None = None
+
+    @classmethod
+    def of(cls, card: ModelCard) -> TableDecision | None:
+        """The threshold chosen on validation data; None if the run chose none."""
+        if card.get("decision") is None:
+            return None
+        return cls(*card.needed("decision.threshold", "decision.in_data"), card["decision"].get("precision"))
+
+
+def sufficiency(model: Model, examples: Sequence[TableExample], probabilities: np.ndarray) -> np.ndarray:
+    """How certain it is that one of a claim's tables decides it: float [claims] from [claims, k, classes], more is
+    surer.
+
+    These are the paper's two estimators; the joint one is undefined for a claim with a single table."""
+    counts = np.array([len(example.tables) for example in examples], int)
+    present = np.arange(probabilities.shape[1]) < counts[:, None]
+    if model.card.needed("architecture.objective") == ["ternary"]:
+        return figures.ternary_sufficiency(probabilities[..., 0], present)
+    return -figures.joint_entropy(table_truth.relevance(probabilities), present)
+
 
 ONE_BY_ONE = 3  # tables that a labeller of one table reads, one after the other
 
@@ -46,18 +79,18 @@ class TableVerifier(Verifier):
         self.model, self.decision, self.depth = model, decision, depth or (ONE_BY_ONE if singly else model.depth)
         self.calibration, self.columns = model.calibration, model.columns
 
-    def verify_many(self, claims, evidence, *, progress=None):
+    def verify_many(self, claims, evidence):
         claims, evidence = list(claims), [found[: self.depth] for found in evidence]
         examples = [_table_example(claim, read) for claim, read in zip(claims, evidence, strict=True)]
         if self.model.pairs:
             evidence = [_with_facts(claim, read) for claim, read in zip(claims, evidence, strict=True)]
         if self.model.format is TABLE_FUSION:
-            probabilities = self.model.probabilities(examples, progress).probabilities
+            probabilities = self.model.probabilities(examples).probabilities
             shares, sure, relevance = judged(
                 probabilities, sufficiency(self.model, examples, probabilities), self.decision, self.calibration
             )
         else:
-            shares = calibrated(table_shares(self.model, examples, progress), self.calibration)
+            shares = calibrated(table_shares(self.model, examples), self.calibration)
             sure, relevance = None, None
         yield from table_verdicts(claims, evidence, shares, sure, relevance, self.decision)
 
@@ -99,11 +132,11 @@ def _mean(verdict: Verdict, of_table: Verdict) -> Verdict:
     )
 
 
-def table_shares(model: Model, examples: Sequence[TableExample], progress: Progress | None = None) -> np.ndarray:
+def table_shares(model: Model, examples: Sequence[TableExample]) -> np.ndarray:
     """The shares of the labels of claims with their tables, float64 [claims, 3]. A pair scorer of one table reads each
     on its own; then any table can decide (`any_decides`), and without tables there is not enough information."""
     if not model.pairs or model.depth > 1:
-        return model.probabilities(examples, progress).astype(np.float64)
+        return model.probabilities(examples).astype(np.float64)
     single = [
         dataclasses.replace(example, tables=(table,), gold=example.gold[i : i + 1])
         for example in examples
@@ -116,8 +149,6 @@ def table_shares(model: Model, examples: Sequence[TableExample], progress: Progr
         if len(shares):
             total = any_decides(shares, np.ones(len(shares)))
             made[i] = total / total.sum()
-    if progress is not None:
-        progress(len(examples))
     return made
 
 

@@ -139,15 +139,15 @@ class Verbalizer:
             raise LisaxError(f"expected a Table or a Graph, found {type(data).__name__}")
         return " ".join(found.text for found in self.verbalize([unit for unit in units if unit.pairs]))
 
-    def verbalize(self, units: Sequence[Triples], progress: Callable[[int], None] | None = None) -> list[Verbalized]:
-        """A text for each unit. `progress` is called after each batch with its number of pieces."""
-        return [self.choose(unit, found) for unit, found in zip(units, self.hypotheses(units, progress))]
+    def verbalize(self, units: Sequence[Triples]) -> list[Verbalized]:
+        """A text for each unit."""
+        return [self.choose(unit, found) for unit, found in zip(units, self.hypotheses(units))]
 
-    def hypotheses(self, units: Sequence[Triples], progress: Callable[[int], None] | None = None) -> list[list[Read]]:
+    def hypotheses(self, units: Sequence[Triples]) -> list[list[Read]]:
         """The model's hypotheses for the pieces of each unit."""
         pieces = [self.encoder.split(unit, self._max_tokens, self.choices.max_pairs) for unit in units]
         tokens = [[*self.encoder.inputs(piece), EOS_ID] for of_unit in pieces for _, piece in of_unit]
-        found = iter(self._generator.hypotheses(tokens, progress))
+        found = iter(self._generator.hypotheses(tokens))
         return [
             [
                 Read(first, piece, [self.vocabulary.decode(hypothesis.ids) for hypothesis in next(found)])
@@ -187,25 +187,16 @@ class Verbalizer:
         for first, part in zip(firsts, parts):
             for number, said in part.parts or [(0, part.text)]:  # a value that was cut starts several parts
                 texts.setdefault(first + number, []).append(said)
-        return Verbalized(
-            unit.id,
-            unit.title,
-            text,
-            beam,
-            rejected,
-            fallback,
-            tuple((first, " ".join(said)) for first, said in texts.items()),
-        )
+        parts_said = tuple((first, " ".join(said)) for first, said in texts.items())
+        return Verbalized(unit.id, unit.title, text, beam, rejected, fallback, parts_said)
 
 
 class RuleVerbalizer:
     """Writes units by the rule that replaces a model's unfaithful texts: plain sentences that hold everything as it is
     written, without a checkpoint."""
 
-    def verbalize(self, units: Sequence[Triples], progress: Callable[[int], None] | None = None) -> list[Verbalized]:
-        """A text for each unit. `progress` is called once, with the number of units."""
-        if progress is not None:
-            progress(len(units))
+    def verbalize(self, units: Sequence[Triples]) -> list[Verbalized]:
+        """A text for each unit."""
         return [_by_rule(unit, 0) for unit in units]
 
 

@@ -26,8 +26,6 @@ DISAGREE = "documents disagree"
 NOT_SUPPORTED = "NOT SUPPORTED"
 _COLORS = {Label.SUPPORTS: "#1a7f37", Label.REFUTES: "#b42318", Label.NOT_ENOUGH_INFO: "#6b7280"}
 _EDGE = re.compile(r".+#e[0-9]+", re.DOTALL)
-
-
 SHOWN_ROWS = 20  # shown of a table
 
 
@@ -243,21 +241,11 @@ class Verdict:
             lines += textwrap.wrap(f"because {self.reason}", WIDTH, initial_indent="  ", subsequent_indent="    ")
         if self.disagreement is not None:
             for voice in itertools.chain(*self.disagreement.sides):
-                lines += textwrap.wrap(
-                    str(voice), WIDTH, initial_indent="  - ", subsequent_indent="    ", break_long_words=False
-                )
+                lines += _wrapped(str(voice), "  - ", "    ")
         for number, evidence in enumerate(self.evidence[:SHOWN], start=1):
-            lines += textwrap.wrap(
-                f"{number}. {evidence}", WIDTH, initial_indent="  ", subsequent_indent="     ", break_long_words=False
-            )
+            lines += _wrapped(f"{number}. {evidence}", "  ", "     ")
             for fact in evidence.computed:
-                lines += textwrap.wrap(
-                    f"computed: {fact}",
-                    WIDTH,
-                    initial_indent="     ",
-                    subsequent_indent="       ",
-                    break_long_words=False,
-                )
+                lines += _wrapped(f"computed: {fact}", "     ", "       ")
             if evidence.url:
                 lines.append(f"     {evidence.url}, as read: {evidence.revision_url}")
         if len(self.evidence) > SHOWN:
@@ -335,6 +323,10 @@ class Verdict:
     def to_json(self) -> str:
         """One line of JSON."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
+
+
+def _wrapped(text: str, first: str, others: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=others, break_long_words=False)
 
 
 def _sides(disagreement: Disagreement) -> str:

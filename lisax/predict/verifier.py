@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
 
+from lisax.devices.batching import windows
 from lisax.errors import LisaxError
 from lisax.formats.examples import Example, Passage
 from lisax.formats.format import POINTERS, RELEVANCE, VERDICT
@@ -22,7 +23,6 @@ from lisax.predict.model import Model
 from lisax.predict.opening import open_model
 from lisax.predict.prompt_model import PromptModel, text_of
 from lisax.predict.ranker import as_evidence, pointer_example
-from lisax.predict.table_decision import TableDecision
 from lisax.predict.verdicts import Evidence, Verdict
 from lisax.records import LABELS, Claim, Label, Table
 from lisax.sampling.examples import LIST_LENGTH
@@ -33,8 +33,6 @@ CLAIMS_AT_A_TIME = 256  # claims per batch of a pointer
 AGGREGATE = "any"  # how a pointwise labeller's labels of single sentences are combined, by default
 PROMPTS_AT_A_TIME = 32  # claims per call of a published checker
 SURE = 0.9  # a probability, uncalibrated, from which a sentence that is read on its own is nearly enough
-
-Progress = Callable[[int], None]
 
 
 class Verifier(Protocol):
@@ -57,23 +55,10 @@ class Verifier(Protocol):
         """The verdict on a claim from its first `depth` units of evidence, best first."""
         return next(self.verify_many([claim], [as_evidence(evidence)]))
 
-    def verify_many(
-        self,
-        claims: Sequence[str | Claim],
-        evidence: Sequence[Sequence[Evidence]],
-        *,
-        progress: Progress | None = None,
-    ) -> Iterator[Verdict]:
-        """`verify` for each claim with its own evidence, in order. `progress` is called with the number of finished
-        `inputs`."""
+    def verify_many(self, claims: Sequence[str | Claim], evidence: Sequence[Sequence[Evidence]]) -> Iterator[Verdict]:
+        """`verify` for each claim with its own evidence, in order."""
         for claim, found in zip(claims, evidence, strict=True):
             yield self.verify(claim, found)
-            if progress is not None:
-                progress(1)
-
-    def inputs(self, evidence: Sequence[Evidence]) -> int:
-        """The number of model inputs for a claim with this evidence."""
-        return 1
 
     @staticmethod
     def open(
@@ -120,7 +105,7 @@ def verifier_of(
             raise LisaxError(f"{source} points to its evidence itself: leave the number of units out")
         return PointerVerifier(model)
     if model.format in (TABLES, TABLE_FUSION):
-        from lisax.predict.table_verifier import TableVerifier  # which is a Verifier
+        from lisax.predict.table_verifier import TableDecision, TableVerifier  # which is a Verifier
 
         decision = TableDecision.of(model.card) if model.format is TABLE_FUSION else None
         if threshold is not None:
@@ -176,20 +161,13 @@ class Labeller(Verifier):
         self.calibration = None if self.pointwise and fitted and fitted.aggregate != aggregate else fitted
         self._known: dict[tuple, np.ndarray] = {}  # by `_read`: sentences that were last read on their own
 
-    def inputs(self, evidence):
-        read = evidence[: self.depth]
-        if self.pointwise:
-            return len(read)
-        return len(self._lists("", read)) + (len(read) if self.leading else 0)
-
-    def verify_many(self, claims, evidence, *, progress=None):
+    def verify_many(self, claims, evidence):
         verdicts = self._of_each if self.pointwise else self._of_lists
-        return verdicts(list(claims), [list(found[: self.depth]) for found in evidence], progress)
+        return verdicts(list(claims), [list(found[: self.depth]) for found in evidence])
 
-    def _of_each(
-        self, claims: list[str | Claim], evidence: list[list[Evidence]], progress: Progress | None
-    ) -> Iterator[Verdict]:
-        scores = self._scores([_singles(claim, read) for claim, read in zip(claims, evidence, strict=True)], progress)
+    def _of_each(self, claims: list[str | Claim], evidence: list[list[Evidence]]) -> Iterator[Verdict]:
+        inputs = [[_example(claim, [one]) for one in read] for claim, read in zip(claims, evidence, strict=True)]
+        scores = self._scores(inputs)
         for claim, read, shares in zip(claims, evidence, scores):
             if not read:
                 yield verdict_of(claim, np.array([0.0, 0.0, 1.0]), (), reason=NOTHING)
@@ -200,17 +178,12 @@ class Labeller(Verifier):
             decided_by = read[int(np.argmax(shares[:, int(np.argmax(total))] * relevance))].unit
             yield self._verdict(claim, read, total, decided_by)
 
-    def _of_lists(
-        self, claims: list[str | Claim], evidence: list[list[Evidence]], progress: Progress | None
-    ) -> Iterator[Verdict]:
+    def _of_lists(self, claims: list[str | Claim], evidence: list[list[Evidence]]) -> Iterator[Verdict]:
         alone = [np.zeros((0, len(LABELS)))] * len(claims)
         if self.leading:
-            evidence, alone = self._led(claims, evidence, progress)
+            evidence, alone = self._led(claims, evidence)
         inputs = [self._lists(claim, read) for claim, read in zip(claims, evidence, strict=True)]
-        chosen = [rows[-1:] if single.max(initial=0) >= SURE else rows for rows, single in zip(inputs, alone)]
-        if progress is not None:
-            progress(sum(map(len, inputs)) - sum(map(len, chosen)))
-        lists = self._scores(chosen, progress)
+        lists = self._scores([rows[-1:] if one.max(initial=0) >= SURE else rows for rows, one in zip(inputs, alone)])
         for claim, read, single, listed in zip(claims, evidence, alone, lists):
             decided_by = read[0].unit if len(single) else None
             yield self._verdict(claim, read, np.concatenate([single, listed]).mean(axis=0), decided_by)
@@ -220,32 +193,29 @@ class Labeller(Verifier):
         return dataclasses.replace(verdict_of(claim, total, self._with_facts(claim, read)), decided_by=decided_by)
 
     def _led(
-        self, claims: list[str | Claim], evidence: list[list[Evidence]], progress: Progress | None
+        self, claims: list[str | Claim], evidence: list[list[Evidence]]
     ) -> tuple[list[list[Evidence]], list[np.ndarray]]:
         """Each claim's units with the leading one in front, and that one's label probabilities [1, labels]; [0, labels]
         of a claim without units. Units after a SURE one are not read."""
         leads, alone = [0] * len(claims), [np.zeros((0, len(LABELS)))] * len(claims)
         known: dict[tuple, np.ndarray] = {}
-        unread, left = list(range(len(claims))), sum(map(len, evidence))
+        unread = list(range(len(claims)))
         for place in range(self.depth):
             unread = [i for i in unread if place < len(evidence[i])]
             inputs = [_example(claims[i], [evidence[i][place]]) for i in unread]
-            (scores,) = self._scores([inputs], progress)
+            (scores,) = self._scores([inputs])
             known |= zip(map(_read, inputs), scores)
-            left -= len(inputs)
             for i, shares in zip(unread, scores):
                 if not place or shares[:2].max() > alone[i][0, :2].max():
                     leads[i], alone[i] = place, shares[None]
             unread = [i for i in unread if alone[i][0, :2].max() < SURE]
         self._known = known
-        if progress is not None:
-            progress(left)
         orders = ([lead, *range(lead), *range(lead + 1, len(read))] for lead, read in zip(leads, evidence))
         return [[read[i] for i in order if read] for order, read in zip(orders, evidence)], alone
 
     def singly(self, claims: Sequence[str | Claim], evidence: Sequence[Sequence[Evidence]]) -> list[np.ndarray]:
         """The probabilities of each claim's units, each read on its own, float64 [units, labels]."""
-        inputs = [_singles(claim, read) for claim, read in zip(claims, evidence, strict=True)]
+        inputs = [[_example(claim, [one]) for one in read] for claim, read in zip(claims, evidence, strict=True)]
         known = self._known
         unread = [[one for one in rows if _read(one) not in known] for rows in inputs]
         new = zip(map(_read, itertools.chain(*unread)), itertools.chain(*self._scores(unread)))
@@ -253,10 +223,10 @@ class Labeller(Verifier):
         shares = (np.array([known[_read(one)] for one in rows]).reshape(-1, len(LABELS)) for rows in inputs)
         return [calibrated(of_claim, self.calibration) for of_claim in shares]
 
-    def _scores(self, inputs: Sequence[Sequence[Example]], progress: Progress | None = None) -> list[np.ndarray]:
+    def _scores(self, inputs: Sequence[Sequence[Example]]) -> list[np.ndarray]:
         """The label probabilities of each claim's inputs, float64 [inputs, labels]."""
         examples = [example for rows in inputs for example in rows]
-        scores = self.model.probabilities(examples, progress) if examples else np.zeros((0, len(LABELS)))
+        scores = self.model.probabilities(examples) if examples else np.zeros((0, len(LABELS)))
         return np.split(np.asarray(scores, float), np.cumsum([len(rows) for rows in inputs], dtype=int)[:-1])
 
     def _lists(self, claim: str | Claim, read: Sequence[Evidence]) -> list[Example]:
@@ -274,10 +244,6 @@ class Labeller(Verifier):
                 facts = number_facts(text_of_claim(claim), [one.text for one in some], [one.source for one in some])
                 read[i] = dataclasses.replace(read[i], computed=tuple(facts))
         return read
-
-
-def _singles(claim: str | Claim, read: Sequence[Evidence]) -> list[Example]:
-    return [_example(claim, [one]) for one in read]
 
 
 def _read(example: Example) -> tuple:
@@ -319,10 +285,9 @@ class PromptVerifier(Verifier):
     def __init__(self, model: PromptModel, depth: int = LIST_LENGTH):
         self.model, self.depth = model, depth
 
-    def verify_many(self, claims, evidence, *, progress=None):
-        pairs = list(zip(claims, evidence, strict=True))
-        for start in range(0, len(pairs), PROMPTS_AT_A_TIME):
-            group = [(claim, found[: self.depth]) for claim, found in pairs[start : start + PROMPTS_AT_A_TIME]]
+    def verify_many(self, claims, evidence):
+        pairs = ((claim, found[: self.depth]) for claim, found in zip(claims, evidence, strict=True))
+        for group in windows(pairs, PROMPTS_AT_A_TIME):
             read = [(text_of_claim(claim), text_of(passages_of(found))) for claim, found in group if found]
             shares = iter(self.model.shares(*zip(*read)) if read else ())
             for claim, found in group:
@@ -330,8 +295,6 @@ class PromptVerifier(Verifier):
                     yield verdict_of(claim, next(shares), found, labels=self.model.use.labels)
                 else:
                     yield verdict_of(claim, np.array([0.0, 0.0, 1.0]), (), reason=NOTHING)
-            if progress is not None:
-                progress(len(group))
 
 
 # --- Evidence pointers ----------------------------------------------------------------------
@@ -346,12 +309,11 @@ class PointerVerifier(Verifier):
             raise LisaxError("this model points to documents; verify needs one that points to evidence")
         self.model, self.depth, self.calibration = model, model.depth, model.calibration
 
-    def verify_many(self, claims, evidence, *, progress=None):
-        pairs = list(zip(claims, evidence, strict=True))
-        for start in range(0, len(pairs), CLAIMS_AT_A_TIME):
-            group = [(claim, found[: self.depth]) for claim, found in pairs[start : start + CLAIMS_AT_A_TIME]]
+    def verify_many(self, claims, evidence):
+        pairs = ((claim, found[: self.depth]) for claim, found in zip(claims, evidence, strict=True))
+        for group in windows(pairs, CLAIMS_AT_A_TIME):
             examples = [pointer_example(text_of_claim(claim), found, id_of(claim)) for claim, found in group]
-            for (claim, found), places, shares, labels in zip(group, *self.model.probabilities(examples, progress)):
+            for (claim, found), places, shares, labels in zip(group, *self.model.probabilities(examples)):
                 pointed = [
                     dataclasses.replace(found[place], score=float(share))
                     for place, share in zip(places, shares)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
@@ -24,6 +24,10 @@ from lisax.weights.interop.opening import open_whole
 from lisax.weights.interop.pieces import Checkpoint
 from lisax.weights.model_folder import ModelFolder
 
+if TYPE_CHECKING:
+    from lisax.scoring.onnx.scoring import OnnxAnswers, OnnxLabels, OnnxPairs
+    from lisax.scoring.texts import AnswerScorer, LabelScorer, PairScoring
+
 JAX, ONNX, ONNX_INT8 = BACKENDS = ("jax", "onnx", "onnx-int8")
 VARIABLE = "LISAX_BACKEND"  # of the environment: one of BACKENDS
 
@@ -31,15 +35,8 @@ VARIABLE = "LISAX_BACKEND"  # of the environment: one of BACKENDS
 class Scorer(Protocol):
     """One interface of every kind of model and backend."""
 
-    def probabilities(self, tokens: Sequence[Any], progress: Progress | None = None) -> Any:
+    def probabilities(self, tokens: Sequence[Any]) -> Any:
         """Computes the model's outputs for encoded inputs, in their order."""
-
-
-class ScoresPairs(Protocol):
-    model: PairConfig
-
-    def probabilities(self, pairs: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
-        """float32 [pairs, labels] of the token ids of both texts with their special tokens."""
 
 
 class EncodesTexts(Protocol):
@@ -51,21 +48,11 @@ class EncodesTexts(Protocol):
     def leaves(self) -> list[Any]:
         """The parameters, in the order of a JAX tree."""
 
-    def questions(self, texts: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
+    def questions(self, texts: Sequence[Tokens]) -> np.ndarray:
         """float32 [texts, emb]."""
 
     def passages(self, texts: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
         """float32 [texts, emb]."""
-
-
-class ScoresLabels(Protocol):
-    def logits(self, tokens: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
-        """float32 [tokens, label words] of inputs that end in EOS, at the first decoder step."""
-
-
-class ScoresAnswers(Protocol):
-    def log_likelihoods(self, tokens: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
-        """float32 [tokens, answers] of inputs that end in EOS: of each answer, with its EOS."""
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
@@ -77,12 +64,12 @@ def softmax(logits: np.ndarray) -> np.ndarray:
 class LabelWords:
     """A scorer of label words: probabilities of the words among themselves."""
 
-    def __init__(self, scorer: ScoresLabels):
+    def __init__(self, scorer: LabelScorer | OnnxLabels):
         self.scorer = scorer
 
-    def probabilities(self, tokens: Sequence[Tokens], progress: Progress | None = None) -> np.ndarray:
+    def probabilities(self, tokens: Sequence[Tokens]) -> np.ndarray:
         """float32 [tokens, label words]"""
-        return softmax(self.scorer.logits(tokens, progress))
+        return softmax(self.scorer.logits(tokens))
 
 
 def backend_for(model: Model, given: str | None = None) -> str:
@@ -101,12 +88,12 @@ def backend_for(model: Model, given: str | None = None) -> str:
     return asked or ONNX
 
 
-def open_pairs(model: ModelFolder, *, max_tokens: int, backend: str | None = None) -> ScoresPairs:
+def open_pairs(model: ModelFolder, *, max_tokens: int, backend: str | None = None) -> PairScoring | OnnxPairs:
     """The pair scorer of a checkpoint or a bundle. `max_tokens`: of the longest pair; a longer one is an error.
     `backend`: see `backend_for`."""
     checkpoint = open_whole(model, PairConfig)
     if (backend := backend_for(checkpoint.architecture, backend)) == JAX:
-        from lisax.scoring.pairs import PairScoring
+        from lisax.scoring.texts import PairScoring
 
         return PairScoring.open(model, max_tokens=max_tokens)
     from lisax.scoring.onnx.scoring import OnnxPairs
@@ -118,7 +105,7 @@ def open_dual_encoder(model: ModelFolder, *, max_tokens: int) -> EncodesTexts:
     """Opens the encoder of a checkpoint that was trained as one, as `open_pairs`."""
     checkpoint = open_whole(model, DualEncoderConfig)
     if (backend := backend_for(checkpoint.architecture)) == JAX:
-        from lisax.scoring.passages import VectorEncoder
+        from lisax.scoring.texts import VectorEncoder
 
         return VectorEncoder.open(model, max_tokens=max_tokens)
     from lisax.scoring.onnx.scoring import OnnxVectors
@@ -137,7 +124,7 @@ def encoder_of(
     """`model`, with the parameters of a pretrained encoder as it was published, and `more` parameters. `backend`: see
     `backend_for`."""
     if (backend := backend_for(model, backend)) == JAX:
-        from lisax.scoring.passages import VectorEncoder
+        from lisax.scoring.texts import VectorEncoder
         from lisax.weights.sharing import placed
 
         # The backbone's parameters that a dual encoder has: neither a decoder nor a pooler.
@@ -165,21 +152,21 @@ class T5Scoring:
     def open(cls, model: ModelFolder, *, backend: str | None = None) -> Self:
         return cls(open_whole(model, T5Config), backend=backend)
 
-    def labels(self, pieces: Sequence[int], max_tokens: int) -> ScoresLabels:
+    def labels(self, pieces: Sequence[int], max_tokens: int) -> LabelScorer | OnnxLabels:
         """A scorer of label words, given by their vocabulary ids. `max_tokens`: of the longest input; a longer one is
         an error."""
         if self._backend == JAX:
-            from lisax.scoring.labels import LabelScorer
+            from lisax.scoring.texts import LabelScorer
 
             return LabelScorer(self.model, self._parameters, pieces, max_tokens=max_tokens, source=self._source)
         from lisax.scoring.onnx.scoring import OnnxLabels
 
         return OnnxLabels(self.model, self._parameters, pieces, **self._options(max_tokens))
 
-    def answers(self, answers: Sequence[Tokens], max_tokens: int) -> ScoresAnswers:
+    def answers(self, answers: Sequence[Tokens], max_tokens: int) -> AnswerScorer | OnnxAnswers:
         """A scorer of whole answers, given without EOS. `max_tokens`: as of `labels`."""
         if self._backend == JAX:
-            from lisax.scoring.answers import AnswerScorer
+            from lisax.scoring.texts import AnswerScorer
 
             return AnswerScorer(self.model, self._parameters, answers, max_tokens=max_tokens, source=self._source)
         from lisax.scoring.onnx.scoring import OnnxAnswers

@@ -1,4 +1,4 @@
-"""Scoring claims of which each has several texts, as table fusion and the evidence pointer read them.
+"""Scoring claims of which each has several texts: with table fusion, and with the evidence pointer.
 
 Claims are scored in batches of about equal length: the longest of a claim's texts gives the width of all of them.
 """
@@ -6,68 +6,49 @@ Claims are scored in batches of about equal length: the longest of a claim's tex
 from __future__ import annotations
 
 import functools
-import os
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import numpy as np
 
-from lisax.devices.batching import Progress, by_tokens, padded_each
-from lisax.devices.loop import DeviceLoop, HostBatch, batch_tokens
+from lisax.devices.batching import Tokens, by_tokens, padded_each
+from lisax.devices.loop import HostBatch, batch_tokens
 from lisax.devices.partitioning import Partitioner
 from lisax.errors import LisaxError
-from lisax.models.architectures import Model
+from lisax.models.architectures import FusionConfig, Model, PointerConfig
 from lisax.scoring.kept_vectors import VECTORS, kept_for
-from lisax.weights.model_folder import ModelFolder
+from lisax.scoring.texts import TextScorer
 from lisax.weights.restore import load_model
 
 # At least this number of claims is scored together if only the layers after the encoder are computed.
 CLAIMS_PER_BATCH = 32
 
 
-class ClaimScorer(ABC):
-    """A model's parameters on the devices, and batches for it. Each shape of batch is compiled once and kept."""
+class ClaimScorer(TextScorer):
+    """Batches of claims for a model. Each shape of batch is compiled once and kept."""
 
-    architecture: ClassVar[type[Model]]
+    loads = staticmethod(load_model)
     text_name: ClassVar[str]  # the name of a claim's texts
     results: ClassVar[Any]  # the named tuple of `outputs`
+    # (model, parameters, tokens [rows, texts, width], their vectors if these are known) -> arrays of `rows`
+    outputs: Callable[..., tuple[jax.Array, ...]]
 
-    def __init__(
-        self,
-        model: Model,
-        parameters: Any,
-        *,
-        texts: int,
-        max_tokens: int,
-        tokens_per_batch: int | None = None,
-        source: str | os.PathLike = "the model",
-    ):
-        """`texts`: the most that a claim has; `max_tokens`: the longest of them, with its EOS; `source`: where the
-        parameters are from."""
-        self._texts, self._max_tokens = texts, max_tokens
-        self._tokens_per_batch = batch_tokens(tokens_per_batch)
-        self._loop = DeviceLoop(parameters, source=source)
-        self._score = compiled_claims(self.outputs, model.for_inference(), self._loop.partitioner)
+    def __init__(self, model: Any, parameters: Any, *, texts: int, **options: Any):
+        """`texts`: the most that a claim has."""
+        super().__init__(model, parameters, **options)
+        self._texts = texts
+        self._score = compiled_claims(self.outputs, self.model, self._loop.partitioner)
         self._kept = kept_for(model, parameters)
 
-    @staticmethod
-    @abstractmethod
-    def outputs(
-        model: Any, parameters: Any, tokens: jax.Array, vectors: jax.Array | None = None
-    ) -> tuple[jax.Array, ...]:
-        """The results for tokens [rows, texts, width], and for their vectors if these are known: arrays of `rows`."""
+    def probabilities(self, claims: Sequence[Sequence[Tokens]]) -> Any:
+        """The `results` of `run`."""
+        return self.results(*self.run(claims))
 
-    @classmethod
-    def open(cls, model: ModelFolder, *, texts: int, max_tokens: int) -> Self:
-        return cls(*load_model(model, cls.architecture), texts=texts, max_tokens=max_tokens, source=model.folder)
-
-    def run(self, claims: Sequence[Sequence[Sequence[int]]], progress: Progress | None) -> list[np.ndarray]:
+    def run(self, claims: Sequence[Sequence[Tokens]]) -> list[np.ndarray]:
         """The model's results for claims, given as token ids [claim][text][token], texts that end in EOS.
 
-        `progress` is called with each batch's number of claims. A text above `max_tokens` or more of them than `texts`
-        is an error: formats shorten, the scorer does not."""
+        A text above `max_tokens` or more of them than `texts` is an error: formats shorten, the scorer does not."""
         if claims and max(map(len, claims)) > self._texts:
             raise LisaxError(
                 f"a claim with {max(map(len, claims))} {self.text_name} was given to a scorer of at most {self._texts}"
@@ -82,17 +63,16 @@ class ClaimScorer(ABC):
             self._batches,
             lambda parameters, batch: self._score(parameters, batch["tokens"], batch.get(VECTORS)),
             lambda parts: list(zip(*map(np.asarray, parts))),
-            progress,
         )
         scores = list(map(np.array, zip(*found)))
         self._loop.check_finite(scores)
         return scores
 
-    def _batches(self, claims: Sequence[Sequence[Sequence[int]]]) -> Iterator[tuple[np.ndarray, HostBatch]]:
+    def _batches(self, claims: Sequence[Sequence[Tokens]]) -> Iterator[tuple[np.ndarray, HostBatch]]:
         """Arrays [rows, texts, width]."""
         lengths = [max(map(len, claim), default=0) for claim in claims]
         # Where vectors are kept, the tokens are not computed with.
-        tokens = self._tokens_per_batch // self._texts if self._kept is None else CLAIMS_PER_BATCH * self._max_tokens
+        tokens = batch_tokens() // self._texts if self._kept is None else CLAIMS_PER_BATCH * self._max_tokens
         for rows, count, width in by_tokens(lengths, self._max_tokens, tokens, self._loop.shards):
             batch = {"tokens": padded_each([claims[row] for row in rows], count, self._texts, width)}
             yield rows, batch if self._kept is None else {**batch, VECTORS: self._kept.of(batch["tokens"])}
@@ -107,3 +87,58 @@ def compiled_claims(outputs: Callable, model: Model, partitioner: Partitioner) -
             return outputs(model, parameters, tokens, vectors)
 
     return jax.jit(score, out_shardings=partitioner.batch)
+
+
+class Scores(NamedTuple):
+    """See `table_truth` for a claim's p(truth) and p(table)."""
+
+    probabilities: np.ndarray  # float32 [claims, k, 2]: true, false; or [claims, k, 3]: irrelevant, true, false
+    attention: np.ndarray  # float32 [claims, heads, k, k], of each table to each
+
+
+class FusionScorer(ClaimScorer):
+    """Scores claims, each given as one text for each of its tables. A claim's missing tables, and texts without tokens,
+    have probability and attention 0."""
+
+    architecture, text_name, results = FusionConfig, "tables", Scores
+
+    @staticmethod
+    def outputs(
+        model: FusionConfig, parameters: Any, tokens: jax.Array, vectors: jax.Array | None = None
+    ) -> tuple[jax.Array, jax.Array]:
+        """(probabilities, attention)"""
+        from lisax.models.table_fusion import probabilities
+
+        fused = model.network().apply({"params": parameters}, tokens, vectors=vectors)
+        return probabilities(model.objective, fused), fused.attention
+
+
+class Pointing(NamedTuple):
+    """The best sequence of pointers of each claim."""
+
+    pointers: np.ndarray  # int32 [claims, steps]: places of candidates, -1 if none is left
+    shares: np.ndarray  # float32 [claims, steps]: probability of each pointer given those before
+    labels: np.ndarray  # float32 [claims, 3] in the order of `LABELS`; zeros of a model that does not label
+
+
+class PointerScorer(ClaimScorer):
+    """Points for claims, each given as one text for each of its candidates, by beam search over them."""
+
+    architecture, text_name, results = PointerConfig, "candidates", Pointing
+
+    def __init__(self, model: PointerConfig, parameters: Any, **options: Any):
+        super().__init__(model, parameters, **options)
+        self._labels = model.relation != "none"
+
+    @staticmethod
+    def outputs(
+        model: PointerConfig, parameters: Any, tokens: jax.Array, vectors: jax.Array | None = None
+    ) -> tuple[jax.Array, ...]:
+        """(pointers, shares, labels) of the best hypotheses, float32 all"""
+        return model.network().apply({"params": parameters}, tokens, vectors, method="search").best()
+
+    def probabilities(self, claims: Sequence[Sequence[Tokens]]) -> Pointing:
+        """The best pointers. A claim without candidates points nowhere, and has not enough information."""
+        pointers, shares, labels = self.run(claims)
+        labels[[not claim for claim in claims]] = [0, 0, 1] if self._labels else 0
+        return Pointing(pointers.astype(np.int32), shares, labels)

@@ -112,7 +112,7 @@ def _kept(model: DualEncoderConfig, parameters: _Parameters) -> KeptVectors:
     @functools.cache
     def encoder() -> Any:
         if in_jax:
-            from lisax.scoring.passages import VectorEncoder
+            from lisax.scoring.texts import VectorEncoder
 
             return VectorEncoder(model, nested(parameters.arrays), **options)
         from lisax.scoring.onnx.scoring import OnnxVectors

@@ -35,8 +35,7 @@ def _questions(model: Any, held: Dataset) -> Iterator[bool]:
     import numpy as np
 
     from lisax.formats.parts import PartKind
-    from lisax.predict.part_scorer import PartScorer
-    from lisax.predict.table_answers import TableScores, named_cells
+    from lisax.predict.table_answers import PartScorer, TableScores, named_cells
 
     scorer, tables = PartScorer.of(model), {table.id: table for table in held.tables()}
     for question in held.questions("train"):

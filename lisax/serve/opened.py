@@ -14,9 +14,9 @@ from lisax.serve.library import ServedCorpus, open_served
 from lisax.serve.models import RETRIEVER, Models
 
 if TYPE_CHECKING:
+    from lisax.predict.dense_search import PassageSearch
     from lisax.predict.page_index import PageIndex
     from lisax.predict.passage_index import PassageIndex
-    from lisax.predict.passage_search import PassageSearch
     from lisax.predict.table_index import TableIndex
     from lisax.records import Table
     from lisax.retrieval.cluster_records import ClusterRecords
@@ -73,7 +73,7 @@ class OpenIndexes:
         return self.once("sentences", corpus, lambda: PageIndex(opened(corpus.index)))
 
     def search(self, corpus: ServedCorpus) -> PassageSearch:
-        from lisax.predict.passage_search import PassageSearch
+        from lisax.predict.dense_search import PassageSearch
 
         retriever = None if corpus.uploaded else self.models.get(RETRIEVER)  # uploads have no vectors of passages
         method = "bm25" if retriever is None else "fused"

@@ -5,39 +5,22 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+from lisax.records import Label
+from lisax.temporal import lexicon
+from lisax.temporal.calendar import Interval
 from lisax.temporal.described import Placed
 from lisax.temporal.events import Event, EventSentence, analysed
-from lisax.temporal.expressions import Dates, Expression
-from lisax.temporal.lexicon import (
-    CIRCUMSTANCES,
-    COPULAS,
-    HONORIFICS,
-    INDEFINITE,
-    KNOWN,
-    LASTING,
-    ONCE,
-    ORDINALS,
-    OTHERS,
-    POSSESSIVES,
-    RECURRING,
-    RELATIVES,
-    SHOWINGS,
-    SPECIFIC,
-    TYPES,
-    WordKind,
-    is_verb,
-    stem,
-)
-from lisax.temporal.predicates import Predicate
-from lisax.temporal.subjects import EventSubject
+from lisax.temporal.expressions import Dates, Expression, TemporalRelation
+from lisax.temporal.lexicon import is_verb, stem
+from lisax.temporal.sentences import EventSubject, Predicate
 from lisax.text.stop_words import EVENT_STOP_WORDS
 from lisax.text.tokens import Token, tokens
 
 # The share of a claim's words, besides subject, predicate and date, that the evidence must have for a date to
 # contradict it.
 SHARE = 0.5
-LIVES = frozenset({WordKind.BIRTH, WordKind.DEATH})  # their date contradicts whatever else the claim states
 Name = tuple[str, ...]  # the words of a name
 ABOUT = 2 * 366  # largest distance in days between a premiere and a release
 
@@ -87,7 +70,8 @@ def aligned(
         titles.setdefault(same_name_as(passage.title), set()).add(passage.title)
     known: dict[Name, frozenset[str]] = {}
     for passage in evidence:  # of several pages with one name, only events that all of them state count
-        name = _without_article(_named(passage.title)[0])
+        name = _named(passage.title)[0]
+        name = name[1:] if name[:1] == ("the",) else name
         known[name] = known.get(name, passage.page.words) & passage.page.words
     for passage in evidence:
         if len(titles[same_name_as(passage.title)]) > 1 and not _says_which(side, passage.title):
@@ -117,16 +101,16 @@ def _compared(side: Side, passage: Placed, sentence: EventSentence, event: Event
     # `killed` and `a 2005 novel` mean more than that somebody died and that something came out.
     implied = side.predicate.words.split()
     claimed = side.sentence.content() - side.besides
-    claimed -= {stem(word) for word in implied if SPECIFIC.isdisjoint(implied)}
+    claimed -= {stem(word) for word in implied if lexicon.SPECIFIC.isdisjoint(implied)}
     title = {stem(token.word) for token in tokens(passage.title)} | _described_beside(side, passage)
     shared = claimed & (sentence.content() | title)
     rest = claimed - title
     share = len(rest & shared) / len(rest) if rest else 1.0
     kinds = side.predicate.kinds & event.predicate.kinds
     first = side.first and event.first  # whatever else follows the date of the first time
-    if kinds & LIVES:
-        refutes = all(token.capital or token.word in CIRCUMSTANCES for token in side.said)
-    elif kinds & ONCE:
+    if kinds & lexicon.LIVES:
+        refutes = all(token.capital or token.word in lexicon.CIRCUMSTANCES for token in side.said)
+    elif kinds & lexicon.ONCE:
         refutes = share >= SHARE and _stems(token for token in event.said if not token.capital) <= claimed | title
     elif kinds:
         # Works that came out, and events that took place in one year, may do so again in another.
@@ -134,15 +118,15 @@ def _compared(side: Side, passage: Placed, sentence: EventSentence, event: Event
             share >= SHARE
             and _stems(side.said) <= shared | title
             and (_stems(event.said) if not first else event.near) <= claimed | title
-            and RECURRING.isdisjoint(side.subject.words[-1:])
-            and (side.first or LASTING.isdisjoint(side.predicate.words.split()))
+            and lexicon.RECURRING.isdisjoint(side.subject.words[-1:])
+            and (side.first or lexicon.LASTING.isdisjoint(side.predicate.words.split()))
         )
     else:
-        ordinals = ORDINALS.intersection(side.sentence.words)
-        refutes = share == 1.0 and bool(ordinals) and ordinals == ORDINALS.intersection(sentence.words)
+        ordinals = lexicon.ORDINALS.intersection(side.sentence.words)
+        refutes = share == 1.0 and bool(ordinals) and ordinals == lexicon.ORDINALS.intersection(sentence.words)
     if any(map(str.isdecimal, _named(passage.title)[1])) and not _says_which(side, passage.title):
         refutes = False  # `Savages (2007 film)`: there is another one
-    shown, also_shown = (not SHOWINGS.isdisjoint(of.predicate.words.split()) for of in (side, event))
+    shown, also_shown = (not lexicon.SHOWINGS.isdisjoint(of.predicate.words.split()) for of in (side, event))
     return Aligned(
         passage,
         event,
@@ -152,16 +136,12 @@ def _compared(side: Side, passage: Placed, sentence: EventSentence, event: Event
         (claimed - shared) | (event.near - side.sentence.content() - title if event.later else frozenset()),
         _stems(event.said) - side.sentence.content() - title,
         ABOUT if shown != also_shown else 0,
-        event.first and not side.first and not kinds & ONCE,
+        event.first and not side.first and not kinds & lexicon.ONCE,
     )
 
 
 def _stems(found: Iterable[Token]) -> frozenset[str]:
     return frozenset(stem(token.word) for token in found)
-
-
-def _without_article(name: Name) -> Name:
-    return name[1:] if name[:1] == ("the",) else name
 
 
 def _says_which(side: Side, title: str) -> bool:
@@ -191,9 +171,9 @@ def _same_subject(side: Side, passage: Placed, subject: EventSubject, known: Map
     if claim.relational and not claim.nouns <= subject.nouns:
         return False  # `Mara's brother` is not Mara
     whole = set(title) - EVENT_STOP_WORDS
-    if not whole <= HONORIFICS:
-        whole -= HONORIFICS
-    names = subject.names - HONORIFICS or subject.names
+    if not whole <= lexicon.HONORIFICS:
+        whole -= lexicon.HONORIFICS
+    names = subject.names - lexicon.HONORIFICS or subject.names
     # `The novel X` on the page `Return to X` is not the page's subject; one of several names, such as a surname, is.
     own = names == whole or (len(names) == 1 and names <= whole)
     foreign = bool(subject.names) and not own
@@ -203,9 +183,9 @@ def _same_subject(side: Side, passage: Placed, subject: EventSubject, known: Map
         foreign = False
     if not claim.names <= {*title, *qualifier, *subject.names}:
         return False
-    if subject.words[:1] and subject.words[0] in INDEFINITE and subject.words != title:
+    if subject.words[:1] and subject.words[0] in lexicon.INDEFINITE and subject.words != title:
         return False  # `A sequel was released` is not about the page's subject
-    if subject.relational and POSSESSIVES.isdisjoint(subject.words):
+    if subject.relational and lexicon.POSSESSIVES.isdisjoint(subject.words):
         if claim.relational:
             return (
                 subject.nouns <= words
@@ -221,28 +201,26 @@ def _same_subject(side: Side, passage: Placed, subject: EventSubject, known: Map
             and passage.page.is_called(subject.words[: subject.words.index("of")])
             and _mentions_page(side, passage)
         )
-    if foreign or subject.relational or not POSSESSIVES.isdisjoint(subject.words):
+    if foreign or subject.relational or not lexicon.POSSESSIVES.isdisjoint(subject.words):
         return (
             bool(subject.names)
             and claim.names <= subject.names
             and _mentioned(side, subject)
-            and subject.nouns - RELATIVES <= words | known.get(_name(subject), frozenset())
+            and subject.nouns - lexicon.RELATIVES <= words | known.get(_name(subject), frozenset())
         )
-    if not _is_of_page(subject, passage):
-        return False
-    return _mentions_page(side, passage)
+    return _is_of_page(subject, passage) and _mentions_page(side, passage)
 
 
 def _is_called_too(subject: EventSubject, passage: Placed, title: Name) -> bool:
     """Whether a page opens with another name of its subject: `Ida Moe (born 1940), known as Lark, is a singer`."""
     found = tokens(passage.text)
-    verb = next((at for at, token in enumerate(found) if token.word in COPULAS), 0)
+    verb = next((at for at, token in enumerate(found) if token.word in lexicon.COPULAS), 0)
     opening = [token.word for token in found[:verb]]
     at = _find(opening, title)
     return (
         at is not None
-        and not KNOWN.isdisjoint(opening[:at])
-        and all(word not in OTHERS - POSSESSIVES for word in opening)
+        and not lexicon.KNOWN.isdisjoint(opening[:at])
+        and all(word not in lexicon.OTHERS - lexicon.POSSESSIVES for word in opening)
         and tuple(opening[: len(subject.words)]) == subject.words
     )
 
@@ -283,8 +261,8 @@ def _mentioned(side: Side, subject: EventSubject) -> bool:
     at = _find(side.sentence.words, _name(subject))
     if at is None:
         return False
-    described, types = _descriptor(side, at), subject.nouns & TYPES
-    return not (described in TYPES and types) or described in types
+    described, types = _descriptor(side, at), subject.nouns & lexicon.TYPES
+    return not (described in lexicon.TYPES and types) or described in types
 
 
 def _name(subject: EventSubject) -> Name:
@@ -298,7 +276,7 @@ def _descriptor(side: Side, at: int) -> str:
     if not at or (side.sentence.tokens[at - 1].capital and at > 1):
         return ""
     word = side.sentence.words[at - 1]
-    is_noun = word in TYPES or (
+    is_noun = word in lexicon.TYPES or (
         side.sentence.words[at - 2 : at - 1] == ["the"] and word.isalpha() and not is_verb(word)
     )
     return word if is_noun and word not in EVENT_STOP_WORDS else ""
@@ -322,3 +300,81 @@ def _find(words: Sequence[str], sought: Sequence[str]) -> int | None:
     size = len(sought)
     starts = range(len(words) - size + 1) if size else ()
     return next((at for at in starts if tuple(words[at : at + size]) == tuple(sought)), None)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Ruling:
+    """A decision with the rules, words and days it is based on: all that is needed to check it."""
+
+    label: Label
+    rules: tuple[str, ...]  # in the order applied: `("offset", "before")`
+    predicate: str  # in the claim
+    words: str  # the claim's date
+    days: Interval  # days that fulfil it
+    facts: tuple[TemporalFact, ...]  # in the evidence
+    shared: tuple[str, ...]  # stems that claim and evidence share
+
+    @property
+    def reason(self) -> str:
+        found = " and ".join(f"'{fact.predicate} … {fact.words}' ({fact.days})" for fact in self.facts)
+        one = "s" if len(self.facts) == 1 else ""
+        return (
+            f"the evidence's {found} {'fit' if self.label is Label.SUPPORTS else 'contradict'}{one} "
+            f"the claim's '{self.predicate} … {self.words}' ({self.days})"
+        )
+
+    def denied(self) -> Ruling:
+        """The ruling on the claim that denies this one."""
+        label = Label.REFUTES if self.label is Label.SUPPORTS else Label.SUPPORTS
+        return dataclasses.replace(self, label=label, rules=("not", *self.rules), predicate=f"not {self.predicate}")
+
+    def row(self) -> dict[str, Any]:
+        """The ruling as JSON for predictions files; days as `Interval.iso`."""
+        return {
+            "label": str(self.label),
+            "rules": list(self.rules),
+            "reason": self.reason,
+            "claim": {"predicate": self.predicate, "words": self.words, "days": self.days.iso()},
+            "evidence": [fact.row() for fact in self.facts],
+            "shared": list(self.shared),
+        }
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TemporalFact:
+    """A dated event of the evidence; `days` are those on which all sentences about it agree."""
+
+    id: str
+    predicate: str
+    words: str
+    days: Interval
+
+    @classmethod
+    def of(cls, match: Aligned, days: Interval) -> TemporalFact:
+        return cls(match.passage.id, match.event.predicate.words, match.event.text, days)
+
+    def row(self) -> dict[str, Any]:
+        return {"id": self.id, "predicate": self.predicate, "words": self.words, "days": self.days.iso()}
+
+
+def agreed(found: Sequence[Aligned]) -> Interval | None:
+    """The days of an event on which all evidence agrees; None if it disagrees, or is about namesakes."""
+    if not found or len({match.event.date.relation for match in found}) > 1:
+        return None
+    if not are_of_one(found):
+        return None
+    days: Interval | None = _days(found[0])
+    for match in found[1:]:
+        days = days and days.intersection(_days(match))
+    return days
+
+
+def are_of_one(found: Sequence[Aligned]) -> bool:
+    """Whether no two pages among those of the sentences have the same name."""
+    titles = {match.passage.title for match in found}
+    return len({same_name_as(title) for title in titles}) == len(titles)
+
+
+def _days(match: Aligned) -> Interval:
+    date = match.event.date
+    return date.period.outer if date.relation is TemporalRelation.SINCE else date.possibly

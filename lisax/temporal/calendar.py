@@ -7,12 +7,13 @@ Days are numbered in the proleptic Gregorian calendar; 1 January of year 1 is da
 from __future__ import annotations
 
 import dataclasses
+import datetime
+from calendar import monthrange
 
 from lisax.errors import LisaxError
 from lisax.text.dates import MONTHS
 
-DAYS_OF_MONTH = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-DAYS_OF_400_YEARS = 146_097
+DAYS_OF_400_YEARS = 146_097  # after which the calendar repeats itself
 EARLIEST, LATEST = -(10**7), 10**7  # open ends, some 27,000 years away
 
 
@@ -72,7 +73,11 @@ class Interval:
 
     def iso(self) -> list[str | None]:
         """Both ends as `2008-06-01`, or `-0044-03-15` for 15 March 44 BC; None for an open end."""
-        return [None if day in (EARLIEST, LATEST) else _iso(*civil(day)) for day in (self.first, self.last)]
+        dates = ((day, *civil(day)) for day in (self.first, self.last))
+        return [
+            None if number in (EARLIEST, LATEST) else f"{'-' if year < 0 else ''}{abs(year):04}-{month:02}-{day:02}"
+            for number, year, month, day in dates
+        ]
 
     def __str__(self) -> str:
         """The readable form, which `grammar.parse` can read: `2001`, `June 2001`, `1 June 2001`, `44 BC`."""
@@ -100,38 +105,30 @@ def _historical(astronomical: int) -> int:
     return astronomical if astronomical > 0 else astronomical - 1
 
 
-def _is_leap(astronomical: int) -> bool:
-    return astronomical % 4 == 0 and (astronomical % 100 != 0 or astronomical % 400 == 0)
+def _within(year: int) -> tuple[int, int]:
+    """(periods of 400 years since year 1, the year 1 to 400 within them)."""
+    periods, year = divmod(_astronomical(year) - 1, 400)
+    return periods, year + 1
 
 
 def days_of_month(year: int, month: int) -> int:
-    return DAYS_OF_MONTH[month - 1] + (month == 2 and _is_leap(_astronomical(year)))
+    return monthrange(_within(year)[1], month)[1]
 
 
 def day_number(year: int, month: int = 1, day: int = 1) -> int:
     """The number of a day. Raises `LisaxError` if the calendar has no such day."""
-    if not 1 <= month <= 12 or not 1 <= day <= days_of_month(year, month):
-        raise LisaxError(f"the calendar has no day {day} of month {month} in the year {year}")
-    return _days_before(_astronomical(year)) + sum(days_of_month(year, m) for m in range(1, month)) + day
-
-
-def _days_before(astronomical: int) -> int:
-    """Days from 1 January of year 1 to 1 January of this year."""
-    past = astronomical - 1
-    return 365 * past + past // 4 - past // 100 + past // 400
+    periods, within = _within(year)
+    try:
+        return periods * DAYS_OF_400_YEARS + datetime.date(within, month, day).toordinal()
+    except ValueError:
+        raise LisaxError(f"the calendar has no day {day} of month {month} in the year {year}") from None
 
 
 def civil(number: int) -> tuple[int, int, int]:
     """(year, month, day) of a day's number."""
-    year = (number - 1) * 400 // DAYS_OF_400_YEARS + 1  # exact or one too low or high
-    while _days_before(year) >= number:
-        year -= 1
-    while _days_before(year + 1) < number:
-        year += 1
-    day, month, historical = number - _days_before(year), 1, _historical(year)
-    while day > (days := days_of_month(historical, month)):
-        day, month = day - days, month + 1
-    return historical, month, day
+    periods, day = divmod(number - 1, DAYS_OF_400_YEARS)
+    date = datetime.date.fromordinal(day + 1)
+    return _historical(400 * periods + date.year), date.month, date.day
 
 
 def year_interval(first: int, last: int | None = None) -> Interval:
@@ -156,10 +153,6 @@ def _moved(number: int, length: Length) -> int:
     months = 12 * (_astronomical(year) + length.years) + month - 1 + length.months
     year, month = _historical(months // 12), months % 12 + 1
     return day_number(year, month, min(day, days_of_month(year, month))) + length.days
-
-
-def _iso(year: int, month: int, day: int) -> str:
-    return f"{'-' if year < 0 else ''}{abs(year):04}-{month:02}-{day:02}"
 
 
 def _year(year: int) -> str:

@@ -11,33 +11,22 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
-from lisax.temporal.lexicon import (
-    AUXILIARIES,
-    BORN,
-    COPULAS,
-    DETERMINERS,
-    PEOPLE,
-    POSSESSIVES,
-    PREPOSITIONS,
-    RELATIVE_PRONOUNS,
-    is_verb,
-)
+from lisax.temporal import lexicon
+from lisax.temporal.lexicon import is_verb
 from lisax.text.stop_words import EVENT_STOP_WORDS
 from lisax.text.tokens import Token, tokens
 
 ANAPHORIC = frozenset("the this".split())
 # In `is a series of novels that sold well` the noun before the first of these is the description.
 ENDS = (
-    PREPOSITIONS
-    | RELATIVE_PRONOUNS
-    | POSSESSIVES
-    | AUXILIARIES
-    | BORN
+    lexicon.PREPOSITIONS
+    | lexicon.RELATIVE_PRONOUNS
+    | lexicon.POSSESSIVES
+    | lexicon.AUXILIARIES
+    | lexicon.BORN
     | frozenset(
-        """
-but than whose based named titled entitled called featuring starring containing comprising consisting including having
-specializing specialising
-""".split()
+        """but than whose based named titled entitled called featuring starring containing comprising consisting
+        including having specializing specialising""".split()
     )
 )
 HYPHENS = frozenset("-‐‑")
@@ -96,14 +85,8 @@ def placed(evidence: Iterable[TitledText], lookup: Lookup | None = None) -> list
         opening = given.get(f"{page}_0")
         if opening is None and lookup is not None and page and number.isdecimal():
             opening = lookup(f"{page}_0")
-        found.append(
-            Placed(
-                passage.id,
-                passage.title,
-                passage.text,
-                described(passage.title, "" if opening is None else opening.text),
-            )
-        )
+        of_page = described(passage.title, "" if opening is None else opening.text)
+        found.append(Placed(passage.id, passage.title, passage.text, of_page))
     return found
 
 
@@ -120,13 +103,13 @@ def _complement(text: str, name: set[str]) -> Described:
     depth, of_page = 0, False
     for at, token in enumerate(found):
         depth += (token.word == "(") - (token.word == ")")
-        of_page |= (at == 0 and token.word in COPULAS) or token.word in name - EVENT_STOP_WORDS
+        of_page |= (at == 0 and token.word in lexicon.COPULAS) or token.word in name - EVENT_STOP_WORDS
         if depth == 0 and token.word == "'s" and token.word not in name:
             return Described()
         before = found[at - 1].word if at else ""
-        if depth == 0 and of_page and token.word in COPULAS and before not in RELATIVE_PRONOUNS:
+        if depth == 0 and of_page and token.word in lexicon.COPULAS and before not in lexicon.RELATIVE_PRONOUNS:
             follows = found[at + 1 : at + 2]
-            return _items(text, token.end) if follows and follows[0].word in DETERMINERS else Described()
+            return _items(text, token.end) if follows and follows[0].word in lexicon.DETERMINERS else Described()
     return Described()
 
 
@@ -143,7 +126,7 @@ def _items(text: str, begin: int) -> Described:
         elif token.word in (",", "and", "or"):
             if items[-1][1] or items[-1][0]:
                 items.append((False, []))
-        elif token.word in DETERMINERS:
+        elif token.word in lexicon.DETERMINERS:
             if items[-1][1]:
                 break  # `a film the`: not supported
             items[-1] = (True, [])
@@ -159,13 +142,13 @@ def _items(text: str, begin: int) -> Described:
             break
         elif not token.word.isdecimal():
             items[-1][1].append(token)
-    if len(items) > 1 and items[-1][0] and (is_verb(ended_by) or ended_by in AUXILIARIES):
+    if len(items) > 1 and items[-1][0] and (is_verb(ended_by) or ended_by in lexicon.AUXILIARIES):
         items.pop()  # `is a novel, and a film was released`
     items = [item for item in items if item[1] and not item[1][-1].capital]
     heads, words = set(), set()
     for number, (has_article, item) in enumerate(items):
         head = item[-1].word
-        if number == len(items) - 1 or head in PEOPLE or (has_article and items[number + 1][0]):
+        if number == len(items) - 1 or head in lexicon.PEOPLE or (has_article and items[number + 1][0]):
             also = next((pair for pair in SAME if head in pair), [head])
             heads.update(also)
             words.update(also, (token.word for token in item))
@@ -179,5 +162,9 @@ def _is_participle(token: Token, following: Sequence[Token]) -> bool:
         and len(token.word) > 4
         and not token.capital
         and bool(following)
-        and (following[0].capital or following[0].word in DETERMINERS | POSSESSIVES or following[0].word.isdecimal())
+        and (
+            following[0].capital
+            or following[0].word in lexicon.DETERMINERS | lexicon.POSSESSIVES
+            or following[0].word.isdecimal()
+        )
     )

@@ -9,40 +9,73 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 from collections.abc import Sequence
 
-from lisax.temporal.attributes import stated
+from lisax.temporal import lexicon
 from lisax.temporal.expressions import Age, Dates, Duration, Expression, Occasions, Period, Reading, TemporalRelation
-from lisax.temporal.lexicon import (
-    ASIDES,
-    AUXILIARIES,
-    BORN,
-    CLAUSE_ENDS,
-    CONTINUING,
-    DENYING,
-    DETERMINERS,
-    LIGHT,
-    NARROWING,
-    NOUNS,
-    OF_ANOTHER,
-    OFFICES,
-    ONCE,
-    ORDINALS,
-    PORTIONS,
-    POSSESSIVES,
-    PREPOSITIONS,
-    UNCERTAIN,
-    WORKS,
-    WordKind,
-    phrases,
-    stem,
-)
+from lisax.temporal.grammar import parse
+from lisax.temporal.lexicon import WordKind, phrases, stem
 from lisax.temporal.periods import AROUND, DASHES, MONTH_NUMBERS
-from lisax.temporal.predicates import Placing, Predicate
-from lisax.temporal.subjects import EventSubject, SubjectSentence
+from lisax.temporal.sentences import EventSubject, Placing, Predicate, SubjectSentence
 from lisax.text.numbers import cardinal, ordinal
 from lisax.text.stop_words import EVENT_STOP_WORDS
 from lisax.text.tokens import Token
+
+NAMES = {
+    name: kind
+    for kind, names in {
+        WordKind.BIRTH: "birth born",
+        WordKind.DEATH: "death died",
+        WordKind.FOUNDING: "founding foundation founded formation formed inception establishment established incorporated",
+        WordKind.END: "dissolution dissolved disbanded abolished",
+        WordKind.RELEASE: "release released publication published premiere premiered",
+        WordKind.ASCENT: "ascent climbed",
+        WordKind.BUILDING: "construction built",
+    }.items()
+    for name in names.split()
+}
+# `birth year`, `date of birth`, `first ascent`, `was released`
+BESIDE = frozenset("year date time day of first".split())
+STATED = re.compile(r"(?:.+: )?(?:the )?(?P<name>[A-Za-z ]{4,30}?)(?: is |, |: )(?P<value>[^:;|]+?)\.?")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StatedAttribute:
+    """An attribute and its date; `date` has its position in the text."""
+
+    name: str
+    kind: WordKind
+    date: Dates
+
+
+def stated(text: str) -> StatedAttribute | None:
+    """The one dated attribute that a text states, or None."""
+    found = STATED.fullmatch(text.strip())
+    if found is None:
+        return None
+    named = [word for word in found["name"].lower().split() if word not in BESIDE]
+    kind = NAMES.get(named[0]) if len(named) == 1 else None
+    begin = text.index(found["value"], found.start("value"))
+    date = kind and _date(found["value"])
+    if date is None:
+        return None
+    return StatedAttribute(named[0], kind, dataclasses.replace(date, start=begin, end=begin + len(found["value"])))
+
+
+def _date(value: str) -> Dates | None:
+    """The date, if the whole value is one."""
+    for before in ("", "in "):  # a bare year is recognised only after a preposition
+        said = parse(before + value)
+        if (
+            len(said) == 1
+            and isinstance(said[0], Dates)
+            and said[0].relation is TemporalRelation.IN
+            and (said[0].start, said[0].end) == (0, len(before + value))
+        ):
+            return said[0]
+    return None
+
 
 JOINING = DASHES | {"and", "to", "or", "/"}
 OLDER = frozenset({WordKind.BIRTH, WordKind.FOUNDING, WordKind.RELEASE})
@@ -64,6 +97,11 @@ class Event:
     later: bool = False  # an earlier date is between it and its predicate
     complement: tuple[str, ...] = ()  # stems of the words after the predicate, up to a preposition: `was mayor of`
 
+    def singly(self) -> list[Event]:
+        """An event of several dates as one of each."""
+        dates = self.date.dates if isinstance(self.date, Occasions) else [self.date]
+        return [dataclasses.replace(self, date=date) for date in dates]
+
 
 class EventSentence(SubjectSentence):
     """A sentence and the events that it dates."""
@@ -79,7 +117,7 @@ class EventSentence(SubjectSentence):
             events = [event for item in run for event in self._read(*item)]
             # Of `in 1974, 1976 and 1979` the first has the verb; an event that happens once does not happen on several
             # days.
-            if len(run) > 1 and (first := self._read(*run[0])) and not first[0].predicate.kinds & ONCE:
+            if len(run) > 1 and (first := self._read(*run[0])) and not first[0].predicate.kinds & lexicon.ONCE:
                 text = self.text[run[0][2].start : run[-1][2].end]
                 dates = Occasions(
                     run[0][2].start, run[-1][2].end, tuple(item[2] for item in run), self._counts(first[0].at, run)
@@ -128,10 +166,10 @@ class EventSentence(SubjectSentence):
         between = range(at + 1, begin)
         words = {self.words[place] for place in between}
         if by_noun:
-            held = predicate.stem in CONTINUING or not OFFICES.isdisjoint(words)
-            return held and OF_ANOTHER.isdisjoint(words)
-        things = DETERMINERS if self.words[after + 1 : after + 2] in (["it"], ["they"]) else frozenset()
-        return OF_ANOTHER.isdisjoint(words) and not any(
+            held = predicate.stem in lexicon.CONTINUING or not lexicon.OFFICES.isdisjoint(words)
+            return held and lexicon.OF_ANOTHER.isdisjoint(words)
+        things = lexicon.DETERMINERS if self.words[after + 1 : after + 2] in (["it"], ["they"]) else frozenset()
+        return lexicon.OF_ANOTHER.isdisjoint(words) and not any(
             self.tokens[place].capital or self.words[place] in things for place in between
         )
 
@@ -157,7 +195,7 @@ class EventSentence(SubjectSentence):
         if not isinstance(expression, Dates) or expression.period.core is None:
             return []
         after = end + (self.words[end : end + 1] == [","])
-        noun = next((at for at in range(begin, end) if self.words[at] in NOUNS), None)
+        noun = next((at for at in range(begin, end) if self.words[at] in lexicon.NOUNS), None)
         if noun is not None:  # `until his death in 1990`
             found = (self._noun(noun), begin)
         elif expression.relation is not TemporalRelation.AFTER and self.words[after : after + 1] == ["when"]:
@@ -198,7 +236,9 @@ class EventSentence(SubjectSentence):
             # An earlier verb has its own date; this one belongs to a later verb, or to none if `was` or `has been`
             # comes between.
             last = max(other for _, other, _ in self.expressions if other <= begin)
-            found = self.predicate_after(end) or (None if AUXILIARIES.intersection(self.words[last:begin]) else found)
+            found = self.predicate_after(end) or (
+                None if lexicon.AUXILIARIES.intersection(self.words[last:begin]) else found
+            )
         state = self.copula_before(begin)
         if state is not None and (found is None or found[1] < state[1]):
             found = state
@@ -215,13 +255,13 @@ class EventSentence(SubjectSentence):
 
     def _of_light_verb(self, predicate: Predicate, at: int) -> tuple[Predicate, int]:
         """`The first ascent of X was made`: an ascent."""
-        if tuple(predicate.words.split()) in LIGHT:
+        if tuple(predicate.words.split()) in lexicon.LIGHT:
             begin = at
-            while begin and self.words[begin - 1] not in CLAUSE_ENDS:
+            while begin and self.words[begin - 1] not in lexicon.CLAUSE_ENDS:
                 begin -= 1
             for noun in range(begin, at):
                 of_name = self.words[noun + 1 : noun + 2] == ["of"] or self.words[noun - 1 : noun] == ["'s"]
-                if self.words[noun] in NOUNS and of_name:
+                if self.words[noun] in lexicon.NOUNS and of_name:
                     found = self._noun(noun)
                     return dataclasses.replace(found, words=f"{found.words} {predicate.words}"), noun
         return predicate, at
@@ -240,15 +280,15 @@ class EventSentence(SubjectSentence):
             return False
         word, last = before[0], earlier[0] if earlier else ""
         if isinstance(expression, Dates):
-            if expression.relation in (TemporalRelation.BEFORE, TemporalRelation.AFTER) and word in NARROWING:
+            if expression.relation in (TemporalRelation.BEFORE, TemporalRelation.AFTER) and word in lexicon.NARROWING:
                 return True
             if expression.reading is Reading.OFFSET and word == "and":
                 return True
-            if expression.reading in (Reading.DECADE, Reading.PART) and word in POSSESSIVES:
+            if expression.reading in (Reading.DECADE, Reading.PART) and word in lexicon.POSSESSIVES:
                 return True
-        if (word == "of" and last in PORTIONS) or (word == "to" and last == "up") or word == "through":
+        if (word == "of" and last in lexicon.PORTIONS) or (word == "to" and last == "up") or word == "through":
             return True
-        is_bare = self.words[begin] not in PREPOSITIONS
+        is_bare = self.words[begin] not in lexicon.PREPOSITIONS
         return (
             is_bare
             and word in JOINING
@@ -264,7 +304,7 @@ class EventSentence(SubjectSentence):
         if begin == 0 or end == len(self.words):
             return begin == 0
         return (
-            self.words[begin - 1] in CLAUSE_ENDS
+            self.words[begin - 1] in lexicon.CLAUSE_ENDS
             and self.words[begin - 1] != "("
             and self.words[end] == ","
             and not self._continues(begin)
@@ -287,10 +327,10 @@ class EventSentence(SubjectSentence):
             expression,
             self.text[expression.start : expression.end],
             not self._is_bound(expression)
-            and DENYING.search(self.text) is None
+            and lexicon.DENYING.search(self.text) is None
             and not any(self.is_uncertain(near) for near in range(max(at - 4, 0), min(at + 3, len(self.words)))),
             self._said(at + len(predicate.words.split())),
-            not ORDINALS.isdisjoint((*self.words[at - 1 : at], *predicate.words.split())),
+            not lexicon.ORDINALS.isdisjoint((*self.words[at - 1 : at], *predicate.words.split())),
             at,
             *self._near(at + len(predicate.words.split()), expression),
             self._complement(at + len(predicate.words.split())),
@@ -315,18 +355,24 @@ class EventSentence(SubjectSentence):
     def _complement(self, begin: int) -> tuple[str, ...]:
         end = begin
         while end < len(self.words) and not (
-            end in self._of_dates or self.words[end] in PREPOSITIONS | CLAUSE_ENDS | {"of"}
+            end in self._of_dates or self.words[end] in lexicon.PREPOSITIONS | lexicon.CLAUSE_ENDS | {"of"}
         ):
             end += 1
         words = [word for word in self.words[begin:end] if word[0].isalnum() and word not in EVENT_STOP_WORDS]
-        return tuple(stem(word) for at, word in enumerate(words) if word not in ORDINALS and ordinal(words, at) is None)
+        return tuple(
+            stem(word) for at, word in enumerate(words) if word not in lexicon.ORDINALS and ordinal(words, at) is None
+        )
 
     def _said(self, begin: int) -> tuple[Token, ...]:
         """The words after an event in its clause, up to its agent and to the words that its date is compared with."""
         end, dated = begin, False
         while end < len(self.words) and (
             end in self._of_dates
-            or not (self.words[end] in CLAUSE_ENDS or self.words[end] == "by" or (dated and self.words[end] in ASIDES))
+            or not (
+                self.words[end] in lexicon.CLAUSE_ENDS
+                or self.words[end] == "by"
+                or (dated and self.words[end] in lexicon.ASIDES)
+            )
         ):
             dated |= end in self._of_dates
             end += 1
@@ -339,11 +385,11 @@ class EventSentence(SubjectSentence):
     @property
     def is_open(self) -> bool:
         """Whether a claim denies, weakens or quantifies its events: the verifier decides it."""
-        return DENYING.search(self.text) is not None or any(map(self.is_uncertain, range(len(self.words))))
+        return lexicon.DENYING.search(self.text) is not None or any(map(self.is_uncertain, range(len(self.words))))
 
     def is_uncertain(self, at: int) -> bool:
         """Whether a word denies, weakens or quantifies; `May` and words of names do not."""
-        denies = self.words[at] in UNCERTAIN or self.words[at].endswith("n't")
+        denies = self.words[at] in lexicon.UNCERTAIN or self.words[at].endswith("n't")
         return denies and at not in self._of_dates and not (self.tokens[at].capital and at)
 
     def _lifespan(self, begin: int, end: int, expression: Expression) -> list[Event] | None:
@@ -365,9 +411,9 @@ class EventSentence(SubjectSentence):
         beside = range(max(spoken, default=opening) + 1, begin)
         if (
             self.words[begin - 1] not in ("(", ";", ",", ":", "born")
-            or self.words[begin] in PREPOSITIONS | AROUND
+            or self.words[begin] in lexicon.PREPOSITIONS | AROUND
             or any(
-                self.words[at][0].isalnum() and not self.tokens[at].capital and self.words[at] not in BORN
+                self.words[at][0].isalnum() and not self.tokens[at].capital and self.words[at] not in lexicon.BORN
                 for at in beside
             )
         ):
@@ -392,7 +438,7 @@ class EventSentence(SubjectSentence):
         if before == ["("] and after == [")"] and not any(map(self.is_predicate, range(begin - 1))):
             noun = self._noun_of_work(end + 1, end + 12) if self.words[end + 1 : end + 2] in (["is"], ["was"]) else None
             at = begin - 1
-        elif before and self.words[begin].isdecimal() and before[0] in ("a", "an", "the", *POSSESSIVES):
+        elif before and self.words[begin].isdecimal() and before[0] in ("a", "an", "the", *lexicon.POSSESSIVES):
             noun = self._noun_of_work(end, end + 7)
             if begin < 2 or self.words[begin - 2] not in ("is", "was", "are", "were") or noun is None:
                 return []
@@ -406,8 +452,10 @@ class EventSentence(SubjectSentence):
 
     def _noun_of_work(self, begin: int, end: int) -> str | None:
         """The first word for a work, before the clause ends."""
-        noun = next((word for word in self.words[begin:end] if word in WORKS or word in CLAUSE_ENDS), None)
-        return noun if noun in WORKS else None
+        noun = next(
+            (word for word in self.words[begin:end] if word in lexicon.WORKS or word in lexicon.CLAUSE_ENDS), None
+        )
+        return noun if noun in lexicon.WORKS else None
 
 
 @functools.lru_cache(maxsize=1 << 12)  # of about 10 KiB each

@@ -265,7 +265,8 @@ class _Grammar(Periods):
             count, end = found
         else:
             return None
-        name = _singular(self.word(end))
+        word = self.word(end)
+        name = PLURALS.get(word) or word.removesuffix("s")
         if name not in UNITS or count > 9999:
             return None
         unit, end = UNITS[name], end + 1
@@ -287,7 +288,3 @@ def _valid(rule: Callable, at: int):
 
 def _sum(one: Length, other: Length) -> Length:
     return Length(one.years + other.years, one.months + other.months, one.days + other.days)
-
-
-def _singular(word: str) -> str:
-    return PLURALS.get(word) or (word[:-1] if word.endswith("s") else word)

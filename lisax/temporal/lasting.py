@@ -12,14 +12,14 @@ import re
 from collections.abc import Sequence
 
 from lisax.records import Label
-from lisax.temporal.alignment import Aligned, Side, aligned
+from lisax.temporal import lexicon
+from lisax.temporal.alignment import Aligned, Ruling, Side, TemporalFact, aligned, are_of_one
 from lisax.temporal.calendar import EARLIEST, LATEST, Interval, Length
 from lisax.temporal.described import Placed
 from lisax.temporal.events import Event, analysed
 from lisax.temporal.expressions import Comparison, Dates, Duration, Expression, Occasions, Reading, TemporalRelation
-from lisax.temporal.lexicon import CONTINUING, COUNTING, GOING_ON, LASTING, ONCE, ORDINALS, WordKind, stem
-from lisax.temporal.predicates import BEING
-from lisax.temporal.ruling import Ruling, TemporalFact, are_of_one
+from lisax.temporal.lexicon import WordKind, stem
+from lisax.temporal.sentences import BEING
 from lisax.text.tokens import tokens
 
 DAYS = {"years": 365.2425, "months": 30.437, "days": 1.0}
@@ -67,7 +67,7 @@ def rule_lasting(side: Side, event: Event, evidence: Sequence[Placed]) -> Ruling
         and answers
         and all(answer is False for answer in answers)
         and not match.left
-        and match.adds <= COUNTING
+        and match.adds <= lexicon.COUNTING
         and _is_complete(match.event)
         and not _may_go_on(side, match)
         and not any(_dates_it_too(side, match, passage) for passage in evidence)
@@ -83,7 +83,9 @@ def _may_go_on(side: Side, match: Aligned) -> bool:
     """`from 1956 to 1964 and later`, `was first mayor from 1956 to 1964`."""
     sentence = analysed(match.passage.text)
     after = [token.word for token in sentence.tokens if token.start >= match.event.date.end]
-    return not GOING_ON.isdisjoint(after[:3]) or not ORDINALS.intersection(sentence.words) <= {*side.sentence.words}
+    return not lexicon.GOING_ON.isdisjoint(after[:3]) or not lexicon.ORDINALS.intersection(sentence.words) <= {
+        *side.sentence.words
+    }
 
 
 def _dates_it_too(side: Side, match: Aligned, passage: Placed) -> bool:
@@ -114,8 +116,7 @@ def _is_complete(event: Event) -> bool:
 def _stretches(event: Event, side: Side) -> list[Extent | Interval]:
     """The extents of a state, or the days of something that happened several times."""
     if isinstance(event.date, Occasions):
-        single = [dataclasses.replace(event, date=date) for date in event.date.dates]
-        return [_extent(each, side) or each.date.possibly for each in single]
+        return [_extent(each, side) or each.date.possibly for each in event.singly()]
     extent = _extent(event, side) if isinstance(event.date, Dates) else None
     return [] if extent is None else [extent]
 
@@ -139,7 +140,7 @@ def _says_the_same(side: Side, match: Aligned) -> bool:
     """Whether the evidence has the claim's `first`, `last` and `most`, which are not content of an event, and for an
     event of no known kind the same complement (a deputy mayor is not a mayor, and the party's youth wing not the
     party)."""
-    ranks = {*ORDINALS, "most"}.intersection(side.sentence.words)
+    ranks = {*lexicon.ORDINALS, "most"}.intersection(side.sentence.words)
     if not ranks <= set(analysed(match.passage.text).words):
         return False
     if match.event.predicate.stem == BEING:  # `was mayor of a town near Osk`
@@ -148,9 +149,12 @@ def _says_the_same(side: Side, match: Aligned) -> bool:
             for token in match.event.said
             if token.start < match.event.date.start and not token.capital and not _NUMBERED.fullmatch(token.word)
         ]
-        if not {stem(token.word) for token in before} <= side.sentence.content() | COUNTING:
+        if not {stem(token.word) for token in before} <= side.sentence.content() | lexicon.COUNTING:
             return False
-    return bool(side.predicate.kinds) or {*side.complement} - COUNTING == {*match.event.complement} - COUNTING
+    return (
+        bool(side.predicate.kinds)
+        or {*side.complement} - lexicon.COUNTING == {*match.event.complement} - lexicon.COUNTING
+    )
 
 
 def _ruling(side: Side, event: Event, fits: bool, match: Aligned, stretch: Extent | Interval) -> Ruling:
@@ -172,18 +176,21 @@ def _extent(event: Event, side: Side) -> Extent | None:
     """The extent of a state; None for an event on one day within its dates (`was built between 1907 and 1909`)."""
     date, words = event.date, set(event.predicate.words.split())
     kinds = event.predicate.kinds
-    if not date.period.is_exact or kinds & ONCE:
+    if not date.period.is_exact or kinds & lexicon.ONCE:
         return None
     if (kinds & {WordKind.OCCURRENCE} and not side.going_on) or (
         kinds and not kinds & {WordKind.OCCURRENCE, WordKind.RELEASE}
     ):
         return None
-    if kinds & {WordKind.RELEASE} and not words & {*LASTING, "published"}:
+    if kinds & {WordKind.RELEASE} and not words & {*lexicon.LASTING, "published"}:
         return None
     first, outer = event.text.lower().split()[0], date.period.outer
     if date.relation is TemporalRelation.IN and date.reading is Reading.RANGE:
         lasts = (
-            first != "between" or event.predicate.stem in CONTINUING or event.predicate.stem == BEING or side.going_on
+            first != "between"
+            or event.predicate.stem in lexicon.CONTINUING
+            or event.predicate.stem == BEING
+            or side.going_on
         )
         return Extent(*date.period.ends) if lasts and date.period.ends else None
     if date.relation is TemporalRelation.SINCE and first in ("since", "from"):

@@ -41,29 +41,23 @@ def _table(name: str) -> list[list[str]]:
 
 # Nouns that a year before them dates the release of: `is a 2005 American film`.
 WORKS = frozenset(
-    """
-film movie album song single novel book series show game musical ep record comedy drama thriller documentary play
-poem sitcom opera sequel miniseries episode
-""".split()
+    """film movie album song single novel book series show game musical ep record comedy drama thriller documentary
+    play poem sitcom opera sequel miniseries episode""".split()
 )
 # Ways to die and to come out: a claim of one holds only if the evidence has the same word.
 SPECIFIC = WORKS | frozenset("killed assassinated executed drowned".split())
 # Descriptors in claims: `the novel Harbour` is not the page `Harbour (film)`.
 TYPES = WORKS | frozenset(
-    """
-band group duo company firm label studio publisher team club town city village country state river lake mountain
-peak battle siege war award actor actress singer musician rapper player footballer director writer novelist author
-engineer general climber politician artist painter poet composer magazine newspaper university college school
-organization organisation network channel website ship building bridge church museum football
-""".split()
+    """band group duo company firm label studio publisher team club town city village country state river lake mountain
+    peak battle siege war award actor actress singer musician rapper player footballer director writer novelist
+    author engineer general climber politician artist painter poet composer magazine newspaper university college
+    school organization organisation network channel website ship building bridge church museum football""".split()
 )
 # In `an actor, singer and director` all nouns are descriptions, in `a film, theatre and music company` only the last.
 PEOPLE = frozenset(
-    """
-actor actress singer musician rapper player footballer director writer novelist author engineer general climber
-politician artist painter poet composer songwriter producer screenwriter comedian dancer model journalist lawyer
-businessman businesswoman philosopher scientist inventor architect guitarist drummer explorer
-""".split()
+    """actor actress singer musician rapper player footballer director writer novelist author engineer general climber
+    politician artist painter poet composer songwriter producer screenwriter comedian dancer model journalist lawyer
+    businessman businesswoman philosopher scientist inventor architect guitarist drummer explorer""".split()
 )
 # Events as nouns: only `the death of X` and `X's death` give their subject.
 NOUNS = frozenset(
@@ -72,25 +66,14 @@ NOUNS = frozenset(
 )
 # Verbs without a meaning of their own next to such a noun: `the first ascent of X was made`.
 LIGHT = frozenset([("made",), ("took", "place"), ("held",), ("happened",), ("occurred",), ("came",)])
+LIVES = frozenset({WordKind.BIRTH, WordKind.DEATH})  # their date contradicts whatever else a claim states
 # Kinds that are unique, so that another date contradicts whatever else the sentences state.
-ONCE = frozenset(
-    {
-        WordKind.BIRTH,
-        WordKind.DEATH,
-        WordKind.FOUNDING,
-        WordKind.END,
-        WordKind.SINKING,
-        WordKind.SIGNING,
-        WordKind.DISCOVERY,
-    }
-)
+ONCE = LIVES | {WordKind.FOUNDING, WordKind.END, WordKind.SINKING, WordKind.SIGNING, WordKind.DISCOVERY}
 # Last words of the names of recurring events.
 RECURRING = frozenset(
-    """
-cup award awards game games festival championship championships election elections tournament league open series
-olympics conference ceremony fair race marathon derby bowl convention summit prix season trophy rally regatta parade
-congress meeting exhibition
-""".split()
+    """cup award awards game games festival championship championships election elections tournament league open series
+    olympics conference ceremony fair race marathon derby bowl convention summit prix season trophy rally regatta
+    parade congress meeting exhibition""".split()
 )
 # A showing before the release proper.
 SHOWINGS = frozenset("premiered premiere aired debuted shown".split())
@@ -98,17 +81,13 @@ SHOWINGS = frozenset("premiered premiere aired debuted shown".split())
 LASTING = frozenset("aired printed issued".split())
 # Stems of verbs for states; `won between 1990 and 1995` is not one.
 CONTINUING = frozenset(
-    """
-oper live work teach reign rule govern run exist last edit manag coach lead command resid chair serv occupi stand
-direct inhabit employ own
-""".split()
+    """oper live work teach reign rule govern run exist last edit manag coach lead command resid chair serv occupi
+    stand direct inhabit employ own""".split()
 )
 # Offices, which their holders hold until their own death.
 OFFICES = frozenset(
-    """
-king queen emperor empress pope bishop archbishop abbot abbess president minister mayor governor chairman chairwoman
-chancellor senator duke earl count director professor judge member sultan tsar ruler
-""".split()
+    """king queen emperor empress pope bishop archbishop abbot abbess president minister mayor governor chairman
+    chairwoman chancellor senator duke earl count director professor judge member sultan tsar ruler""".split()
 )
 # After these another person follows, whose death may be meant: `lived with Tom until his death`.
 OF_ANOTHER = frozenset("with to under for by beside alongside 's his her their".split())
@@ -116,10 +95,8 @@ OF_ANOTHER = frozenset("with to under for by beside alongside 's his her their".
 COUNTING = frozenset("twice thrice both two three four five six seven eight nine ten time occas season".split())
 # Words between `died` and its date that describe how or where; other words may mean that a role is played.
 CIRCUMSTANCES = frozenset(
-    """
-action home hospital office battle accident crash childbirth sleep prison custody war exile age car plane train city
-town village illness duel combat house captivity disaster
-""".split()
+    """action home hospital office battle accident crash childbirth sleep prison custody war exile age car plane train
+    city town village illness duel combat house captivity disaster""".split()
 )
 # Before a name, with or without which it is the same person's.
 HONORIFICS = frozenset(
@@ -129,18 +106,14 @@ HONORIFICS = frozenset(
 # Before another name of the same: `Ida Moe, known as Lark`.
 KNOWN = frozenset("known called name stylized nicknamed".split())
 RELATIVES = frozenset(
-    """
-brother sister father mother son daughter wife husband uncle aunt cousin namesake rival predecessor successor nearby
-neighbouring neighboring infamous famous
-""".split()
+    """brother sister father mother son daughter wife husband uncle aunt cousin namesake rival predecessor successor
+    nearby neighbouring neighboring infamous famous""".split()
 )
 IRREGULAR = {past: base for base, pasts in _table("irregular_verbs.tsv") for past in pasts.split()}
 # Past forms in -ed that are seldom verbs, and words in -ed that never are.
 NO_VERBS = frozenset(
-    """
-hundred united red bed named titled entitled called based embed need speed seed feed breed indeed animated
-syndicated supposed
-""".split()
+    """hundred united red bed named titled entitled called based embed need speed seed feed breed indeed animated
+    syndicated supposed""".split()
 )
 # Verbs that, with an object, do not date their subject's release or founding.
 TRANSITIVE = frozenset(
@@ -168,10 +141,8 @@ PASSIVE_ONLY = frozenset(
 BEGINNINGS = frozenset([("began",), ("begins",), ("started",)])
 TO_THE_DATE = frozenset([("appeared",), ("debuted",), ("lived",)])
 PREPOSITIONS = frozenset(
-    """
-in on at by from to for with as of into onto under over near through during before after since until till between
-around about when while where worldwide theatrically internationally
-""".split()
+    """in on at by from to for with as of into onto under over near through during before after since until till
+    between around about when while where worldwide theatrically internationally""".split()
 )
 INDEFINITE = frozenset("there a an another one two three some several many most".split())
 ORDINALS = frozenset("first second third fourth fifth last final debut originally initially".split())
@@ -206,12 +177,12 @@ SUBORDINATORS = frozenset("after before until till since once because although t
 GOING_ON = frozenset("later beyond after afterwards again onwards".split())
 # Claims with these are left to the verifier: they deny, weaken or quantify the dated statement.
 UNCERTAIN = frozenset(
-    """
-not no never n't neither nor none nobody nothing without unless except only allegedly reportedly supposedly
-apparently probably possibly perhaps maybe may might could should would rumored rumoured claimed believed thought
-planned scheduled expected intended failed refused rejected stopped cannot can't won't isn't wasn't didn't doesn't
-aren't weren't hasn't haven't hadn't almost nearly hardly barely scarcely already yet lied faked fake partly partially largely mostly temporarily briefly annually every each always often usually sometimes again or either
-""".split()
+    """not no never n't neither nor none nobody nothing without unless except only allegedly reportedly supposedly
+    apparently probably possibly perhaps maybe may might could should would rumored rumoured claimed believed
+    thought planned scheduled expected intended failed refused rejected stopped cannot can't won't isn't wasn't
+    didn't doesn't aren't weren't hasn't haven't hadn't almost nearly hardly barely scarcely already yet lied faked
+    fake partly partially largely mostly temporarily briefly annually every each always often usually sometimes
+    again or either""".split()
 )
 # Parts of sentences that deny all that they state, or place it in a story or a plan.
 DENYING = re.compile(

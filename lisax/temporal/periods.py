@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from lisax.temporal import calendar
-from lisax.temporal.calendar import Interval, Length
+from lisax.temporal.calendar import Interval, Length, civil, year_interval
 from lisax.temporal.expressions import Period, Reading
 from lisax.text.dates import MONTH_NUMBERS, numeric_date
 from lisax.text.numbers import DECADES, cardinal, is_number, ordinal, spoken_year
@@ -90,9 +90,9 @@ class Periods:
             self.word(dash) in DASHES
             and len(short := self.word(dash + 1)) == 2
             and short.isdecimal()
-            and begin == Period.exact(_years(begin.outer))
+            and begin == _year(civil(begin.outer.first)[0])
         ):
-            year = calendar.civil(begin.outer.first)[0]
+            year = civil(begin.outer.first)[0]
             last = year - year % 100 + int(short)
             if last > year > 999:
                 return begin.to(_year(last)), Reading.RANGE, dash + 2
@@ -118,7 +118,7 @@ class Periods:
             return None
         if (last := self.day(end + 1) if day else self.month(end + 1)) is None:
             return None
-        year, last_month, _ = calendar.civil(last[0].outer.first)
+        year, last_month, _ = civil(last[0].outer.first)
         month = month or last_month
         first = calendar.day_interval(year, month, day[0]) if day else calendar.month_interval(year, month)
         return Period.exact(first).to(last[0]), Reading.RANGE, last[2]
@@ -155,7 +155,7 @@ class Periods:
         else:
             return None
         end += self.word(end) == "the"
-        if (whole := self._whole(end)) is None:
+        if (whole := self.month(end) or self.century(end) or self.decade(end) or self.year(end, True)) is None:
             return None
         period, reading, after = whole
         if name in SEASONS:
@@ -177,9 +177,6 @@ class Periods:
             return None
         core = period.core and _part(period.core, (index - 1) / count, index / count)
         return Period(core, core or period.outer), Reading.PART, after
-
-    def _whole(self, at: int) -> Found | None:
-        return self.month(at) or self.century(at) or self.decade(at) or self.year(at, True)
 
     def day(self, at: int) -> Found | None:
         """`June 1, 2007`, `1st of June 2007`, `2007-06-01`."""
@@ -250,7 +247,7 @@ class Periods:
         name = self.word(at).replace("'", "")
         if len(name) == 5 and name.endswith("00s") and name[:4].isdecimal() and 1000 <= int(name[:4]) < 2000:
             first = int(name[:4])
-            return Period(_years_of(first, first + 9), _years_of(first, first + 99)), Reading.CENTURY, at + 1
+            return Period(year_interval(first, first + 9), year_interval(first, first + 99)), Reading.CENTURY, at + 1
         return None
 
     def decade(self, at: int) -> Found | None:
@@ -268,7 +265,7 @@ class Periods:
             century = 20
             if self.word(end) == "of":
                 if (found := self.century(end + 1 + (self.word(end + 1) == "the"))) and found[0].outer.first > 0:
-                    century, end = calendar.civil(found[0].outer.last)[0] // 100, found[2]
+                    century, end = civil(found[0].outer.last)[0] // 100, found[2]
             return _decade(100 * (century - 1) + DECADES[name]), Reading.DECADE, end
         hundreds = cardinal(self.words, at)
         if hundreds and 10 <= hundreds[0] <= 20 and self.word(hundreds[1]) in DECADES and not self.word(at).isdecimal():
@@ -279,7 +276,7 @@ class Periods:
         """`the 60s BC`; `the 200s BC` may be a century."""
         if first < 10:
             return None
-        decade, century = (_years_of(*sorted((era * first, era * (first + more)))) for more in (9, 99))
+        decade, century = (year_interval(*sorted((era * first, era * (first + more)))) for more in (9, 99))
         return Period(decade, decade if first % 100 else century), Reading.DECADE, end
 
     def year(self, at: int, preposition: bool) -> Found | None:
@@ -311,7 +308,8 @@ class Periods:
             return after[:1].isalpha() and not self.tokens[end].word.isdecimal()
         if before == "(":
             return after in (")", ",", ";") or after in DASHES
-        return (after in DASHES and _is_year(self.word(end + 1))) or (before == "," and at >= 2 and after in (",", ")"))
+        ends_range = after in DASHES and self.word(end + 1).isdecimal() and len(self.word(end + 1)) in (2, 4)
+        return ends_range or (before == "," and at >= 2 and after in (",", ")"))
 
     def _year_number(self, at: int) -> tuple[int, int] | None:
         """(year, position after it) of a number that may be a year."""
@@ -337,42 +335,29 @@ def about(period: Period) -> Period:
     return Period(period.core, period.outer.shifted(-ROUGHLY).hull(period.outer.shifted(ROUGHLY)))
 
 
-def _is_year(word: str) -> bool:
-    return word.isdecimal() and len(word) in (2, 4)
-
-
-def _years_of(first: int, last: int) -> Interval:
-    return calendar.year_interval(first, last)
-
-
-def _years(interval: Interval) -> Interval:
-    """The whole year in which an interval begins."""
-    return calendar.year_interval(calendar.civil(interval.first)[0])
-
-
 def _year(year: int) -> Period:
-    return Period.exact(calendar.year_interval(year))
+    return Period.exact(year_interval(year))
 
 
 def _decade(first: int) -> Period:
-    return Period.exact(_years_of(first, first + 9))
+    return Period.exact(year_interval(first, first + 9))
 
 
 def _century(number: int, sign: int, years: int = 100) -> Period:
     """The century counted from 1901 or from 1900: only the years in both readings are surely in the 20th century."""
     first, last = years * (number - 1) + 1, years * number
     if sign < 0:
-        return Period.exact(_years_of(-last, -first))
-    return Period(_years_of(first, last - 1), _years_of(max(first - 1, 1), last))
+        return Period.exact(year_interval(-last, -first))
+    return Period(year_interval(first, last - 1), year_interval(max(first - 1, 1), last))
 
 
 def _part(interval: Interval, begin: float, end: float) -> Interval:
     """The days between two fractions of an interval: whole years of a decade or a century, and whole months of a year
     if its fractions are."""
-    (first, *opening), (last, *closing) = calendar.civil(interval.first), calendar.civil(interval.last)
+    (first, *opening), (last, *closing) = civil(interval.first), civil(interval.last)
     years = last - first + 1
     if opening == [1, 1] and closing == [12, 31] and years >= 9 and first * last > 0:
-        return _years_of(first + round(years * begin), first + round(years * end) - 1)
+        return year_interval(first + round(years * begin), first + round(years * end) - 1)
     before, months = 12 * begin, 12 * end
     if opening == [1, 1] and closing == [12, 31] and first == last and before.is_integer() and months.is_integer():
         return calendar.month_interval(first, int(before) + 1).hull(calendar.month_interval(first, int(months)))
@@ -380,12 +365,12 @@ def _part(interval: Interval, begin: float, end: float) -> Interval:
 
 
 def _decade_of(century: Period, index: int) -> tuple[Period, Reading]:
-    first = calendar.civil(century.core.first)[0] + 10 * (index - 1)
-    return Period(_years_of(first, first + 8), _years_of(max(first - 1, 1), first + 9)), Reading.DECADE
+    first = civil(century.core.first)[0] + 10 * (index - 1)
+    return Period(year_interval(first, first + 8), year_interval(max(first - 1, 1), first + 9)), Reading.DECADE
 
 
 def _century_part(century: Period, index: int, count: int) -> Period:
-    start, years = calendar.civil(century.core.first)[0], calendar.civil(century.outer.last)[0]
+    start, years = civil(century.core.first)[0], civil(century.outer.last)[0]
     size = years - start + 1
     first, last = start + round(index * size / count), start + round((index + 1) * size / count) - 1
-    return Period(_years_of(first, last - 1), _years_of(max(first - 1, 1), last))
+    return Period(year_interval(first, last - 1), year_interval(max(first - 1, 1), last))

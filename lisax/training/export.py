@@ -25,8 +25,7 @@ from lisax.formats.vocabulary_file import open_vocabulary
 from lisax.models.architectures import Model, PairConfig, T5Config
 from lisax.scoring.onnx import encoder as onnx_encoder
 from lisax.scoring.onnx import t5 as onnx_t5
-from lisax.scoring.onnx.file import Place
-from lisax.scoring.onnx.graph import ModelGraph
+from lisax.scoring.onnx.graph import ModelGraph, Place
 from lisax.training.model_kinds import kind_of
 from lisax.weights import safetensors_file
 from lisax.weights.checkpoints import MODEL_JSON

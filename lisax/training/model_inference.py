@@ -24,8 +24,7 @@ from lisax.models.architectures import Model
 from lisax.models.decoding import EOS_ID, IMPOSSIBLE, Decoding
 from lisax.scoring.claims import ClaimScorer, compiled_claims
 from lisax.scoring.generating import make_predictor
-from lisax.scoring.labels import compiled_scorer
-from lisax.scoring.pairs import PairScoring, compiled_pairs
+from lisax.scoring.texts import PairScoring, compiled_pairs, compiled_scorer
 from lisax.training import programs
 from lisax.training.objectives import apply_model
 
@@ -204,9 +203,7 @@ class ClaimInference(Inference):
                 [row[: np.count_nonzero(row)] for row in np.reshape(example["inputs"], (texts, -1))]
                 for _, example in window
             ]
-            yield [
-                dict(zip(self.fields, (part.tolist() for part in parts))) for parts in zip(*scorer.run(claims, None))
-            ]
+            yield [dict(zip(self.fields, (part.tolist() for part in parts))) for parts in zip(*scorer.run(claims))]
 
     def scores(self, run: TaskRun, examples: Iterable[Numbered]) -> Iterator[list[dict]]:
         raise LisaxError(f"{self.called} has no targets in tokens, whose likelihood there could be")

@@ -18,8 +18,7 @@ from lisax.models.architectures import (
     T5Config,
 )
 from lisax.models.pointer_loss import COLUMNS
-from lisax.scoring.fusion import FusionScorer
-from lisax.scoring.pointers import PointerScorer
+from lisax.scoring.claims import FusionScorer, PointerScorer
 from lisax.training.model_inference import (
     ClaimInference,
     EncoderInference,

@@ -20,7 +20,7 @@ from jax import export
 from lisax.models.architectures import RELATIVE_MAX_DISTANCE, PairConfig
 from lisax.models.attention import RelativePositionBias
 from lisax.models.t5 import Transformer
-from lisax.scoring.labels import first_step_logits
+from lisax.scoring.texts import first_step_logits
 from lisax.weights.checkpoints import nested
 
 PLATFORMS = ("cpu", "cuda", "tpu")

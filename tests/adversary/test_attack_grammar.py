@@ -7,11 +7,10 @@ from known_world import make
 
 from lisax.adversary import prose
 from lisax.adversary.attack import AttackKind, both, kind_name
-from lisax.adversary.corpus import AttackCorpus
+from lisax.adversary.corpus import AttackCorpus, subject_of
 from lisax.adversary.dates import Date
 from lisax.adversary.kinds import BY_RULE, attacks
 from lisax.adversary.statements import statements, verb_phrase
-from lisax.adversary.subjects import subject_of
 from lisax.adversary.unverifiable import Form, form_of
 from lisax.records import Claim, Document, Label, Sentence
 from lisax.text.articles import article
@@ -69,9 +68,8 @@ def test_sentences_have_a_capital_and_one_stop():
 
 @pytest.mark.parametrize("end", ["Jr.", "the U.S.", "Osk Inc."])
 def test_abbreviations_keep_their_stop_before_what_is_added(end):
-    owls = page("The Owls", "The Owls is a club .", "It has a house .")
     found = texts(
-        corpus(owls),
+        corpus(OWLS),
         claims(
             (f"The Owls is led by {end}", Label.SUPPORTS, (("The_Owls_0",),)),
             ("The Owls has a house.", Label.SUPPORTS, (("The_Owls_1",),)),
@@ -162,6 +160,10 @@ def texts(pages, given_claims, kinds=tuple(BY_RULE), seeds=40):
 
 
 GIRL = page("Gone Girl", "Gone Girl is a 2014 American thriller film .")
+OWLS = page("The Owls", "The Owls is a club .", "It has a house .")
+POET = page("Ann Lee", "Ann Lee ( 5 February 1748 -- 28 January 1798 ) was a poet .")
+DUSK = page("Dusk", "Dusk is a film directed by Jo Doe .")
+DIRECTED = ("Dusk was directed by Jo Doe.", Label.SUPPORTS, (("Dusk_0",),))
 
 
 def test_golden_multi_hop_and_temporal():
@@ -185,9 +187,8 @@ def test_golden_multi_hop_and_temporal():
 
 def test_a_false_phrase_differs_in_its_nationality_or_year():
     dane = page("Jo Doe", "Jo Doe ( born 1 May 1950 ) is a Danish director .", "He sold red boats .")
-    dusk = page("Dusk", "Dusk is a film directed by Jo Doe .")
-    given = claims(("Dusk was directed by Jo Doe.", Label.SUPPORTS, (("Dusk_0",),)))
-    made = {one.text: one for one in attacked(corpus(dusk, dane, *NATIONS), given, [AttackKind.MULTI_HOP], 60)}
+    found = attacked(corpus(DUSK, dane, *NATIONS), claims(DIRECTED), [AttackKind.MULTI_HOP], 60)
+    made = {one.text: one for one in found}
     told = made["Dusk was directed by Jo Doe, a Danish director who sold red boats."]
     assert told.label is Label.SUPPORTS and set(told.evidence_sets[0]) == {"Dusk_0", "Jo_Doe_0", "Jo_Doe_1"}
     false = made["Dusk was directed by Jo Doe, a Greek director who sold red boats."]
@@ -201,9 +202,7 @@ def test_a_false_phrase_differs_in_its_nationality_or_year():
 
 def test_nationalities_that_a_page_tells_are_not_false_of_it():
     both = page("Jo Doe", "Jo Doe is a Danish director .", "He is of Greek and of German birth .")
-    dusk = page("Dusk", "Dusk is a film directed by Jo Doe .")
-    given = claims(("Dusk was directed by Jo Doe.", Label.SUPPORTS, (("Dusk_0",),)))
-    assert texts(corpus(dusk, both, *NATIONS), given) == set()
+    assert texts(corpus(DUSK, both, *NATIONS), claims(DIRECTED)) == set()
 
 
 def test_refuted_claims_take_nothing_that_leaves_them_refuted():
@@ -235,15 +234,13 @@ def test_pages_keep_their_own_articles():
 
 
 def test_conjunctions_need_both_halves():
-    owls = page("The Owls", "The Owls is a club .", "It has a house .")
-
     def made(first, second):
         sets = {Label.NOT_ENOUGH_INFO: ()}
         given = claims(
             ("The Owls is a club.", first, sets.get(first, (("The_Owls_0",),))),
             ("The Owls has a house.", second, sets.get(second, (("The_Owls_1",),))),
         )
-        return {attack.label for attack in attacked(corpus(owls), given, [AttackKind.CONJUNCTION], 30)}
+        return {attack.label for attack in attacked(corpus(OWLS), given, [AttackKind.CONJUNCTION], 30)}
 
     s, r, n = Label.SUPPORTS, Label.REFUTES, Label.NOT_ENOUGH_INFO
     assert made(s, s) == {s} and made(s, r) == made(r, s) == made(r, n) == {r} and made(n, s) == {n}
@@ -394,11 +391,10 @@ def test_lives_in_brackets():
 
 
 def test_golden_dates():
-    poet = page("Ann Lee", "Ann Lee ( 5 February 1748 -- 28 January 1798 ) was a poet .")
     sets = (("Ann_Lee_0",),)
 
     def made(text, label):
-        found = attacked(corpus(poet), claims((text, label, sets)), [AttackKind.DATE], 80)
+        found = attacked(corpus(POET), claims((text, label, sets)), [AttackKind.DATE], 80)
         return {attack.text: attack.label for attack in found}
 
     leads = made("In 1760, Ann Lee was born.", Label.REFUTES)
@@ -425,11 +421,10 @@ def test_golden_dates():
 
 
 def test_undecided_dates_keep_near_bounds_where_pages_have_dates():
-    poet = page("Ann Lee", "Ann Lee ( 5 February 1748 -- 28 January 1798 ) was a poet .")
     hill = page("Osk", "Osk is a hill .")
 
     def made(text):
-        found = attacked(corpus(poet, hill), claims((text, Label.NOT_ENOUGH_INFO, ())), [AttackKind.DATE])
+        found = attacked(corpus(POET, hill), claims((text, Label.NOT_ENOUGH_INFO, ())), [AttackKind.DATE])
         return {attack.edit.split(" -> ")[1] for attack in found}
 
     sang, seen = made("Ann Lee sang in 1770."), made("Osk was seen in 1770.")

@@ -8,9 +8,8 @@ import pytest
 
 from lisax.adversary.corpus import AttackCorpus
 from lisax.adversary.lexical import Fluency, LexicalSearch, evidence_model, label_after
-from lisax.adversary.lexicon import CorpusLexicon, Substitute, WordNetLexicon, WordRelation
+from lisax.adversary.lexicon import CorpusLexicon, Substitute, WordNetLexicon, WordRelation, opposites
 from lisax.adversary.making import best_lexicon
-from lisax.adversary.opposites import opposites
 from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
 from lisax.predict import verifier
 from lisax.records import LABELS, Claim, Document, Sentence
@@ -192,7 +191,7 @@ def test_common_nouns_of_pages_give_hypernyms():
 def test_a_labeller_reads_a_claim_with_its_own_evidence(monkeypatch, text_format, expected):
     read = []
 
-    def probabilities(examples, progress=None):
+    def probabilities(examples):
         read.extend(tuple(passage.text for passage in example.sentences) for example in examples)
         return np.array([[0.2, 0.3, 0.5], [0.6, 0.1, 0.9]])[: len(examples)]
 

@@ -28,7 +28,7 @@ from lisax.papers.cltr.pool_scores import PoolScores, ScoredTable, pruning_curve
 from lisax.papers.cltr.questions import by_id
 from lisax.papers.cltr.recipe import CltrRecipe
 from lisax.papers.cltr.run import Cltr
-from lisax.predict.answer_confidence import AnswerConfidence
+from lisax.predict.answer_confidence import AnswerConfidence, features
 from lisax.predict.table_answers import TableAnswerer
 from lisax.records import Operation, Question, is_cell, split_cell_id
 from lisax.retrieval import table_text
@@ -191,7 +191,9 @@ def test_probabilities_of_answers_are_fitted_on_what_the_answerer_sees(finished)
     assert len(questions) == len(whole) == len(without) > 0
     for question, (cells, right), (others, wrong) in zip(questions, whole, without):
         found = answerer.answer(question.text, pool=6, keep=5)
-        assert [one.confidence for one in found] == pytest.approx(answerer.confidence.probabilities(cells), abs=1e-4)
+        assert [one.confidence for one in found] == pytest.approx(
+            answerer.confidence.probabilities(features(cells)), abs=1e-4
+        )
         gold = set(run.gold_tables(question))
         assert right == [f"{one.table.id}#r{one.best[0]}c{one.best[1]}" in question.evidence for one in found]
         assert not any(wrong) and len(others.scores) >= len(cells.scores) - len(gold)
@@ -276,7 +278,7 @@ class Hashing:
 def test_operations_make_answers_of_cells(finished, head, capfd, monkeypatch):
     folder = finished.folder
     monkeypatch.setenv("LISAX_BACKEND", "jax")
-    monkeypatch.setattr("lisax.scoring.labels.LabelScorer", Hashing)
+    monkeypatch.setattr("lisax.scoring.texts.LabelScorer", Hashing)
     out = folder / "aggregated"
     command = transferred(folder, out, f"{folder}/out/models/parts", aggregation_threshold=0.6)
     command.append(f"--aggregation-model={head}")

@@ -66,7 +66,7 @@ def test_no_table_is_both_learned_from_and_held_out(run):
 def test_tables_are_found_by_the_trained_vectors_with_a_fitted_weight(run):
     model = run.model_dir(RETRIEVER)
     assert ModelFolder.find(model).card["text"]["max_tokens"] == 48 and "adapter" in ModelFolder.find(model).card
-    retriever = Retriever.open(model)
+    retriever = Retriever(model)
     assert retriever.cosines and source_of_vectors(run.index_folder, "tables") == str(model)
     search = DenseSearch.open(run.index_folder, only="tables")
     assert search.encoder.digest == retriever.digest and search.weight == weight_of(run.index_folder, "tables")

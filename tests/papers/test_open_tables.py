@@ -20,8 +20,7 @@ from lisax.papers.open_tables import run as open_tables
 from lisax.papers.open_tables.recipe import TableRecipe, depth_of, is_fusion, task_of
 from lisax.papers.open_tables.run import ORACLE, OpenTables
 from lisax.predict.model import Model
-from lisax.predict.table_decision import TableDecision
-from lisax.predict.table_verifier import judged, table_verdicts
+from lisax.predict.table_verifier import TableDecision, judged, table_verdicts
 from lisax.records import Label
 from lisax.retrieval import documents
 from lisax.retrieval.runs import read_run

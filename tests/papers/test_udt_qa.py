@@ -121,7 +121,7 @@ def test_data_without_pages_is_refused_before_the_first_stage(run, tmp_path, cap
 
 
 def test_a_reader_reads_what_it_is_given(run):
-    reader = Reader.open(run[0] / "models" / "reader_text")
+    reader = Reader(run[0] / "models" / "reader_text")
     index = MixedIndex.open(run[0] / "index" / "text")
     passages = [index.passage(hit) for hit, _ in index.search(["born"], 3)[0]]
     (answers, none) = reader.read([("Who was born?", passages), ("Who?", [])])

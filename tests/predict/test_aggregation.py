@@ -1,18 +1,24 @@
-"""From probabilities of rows, columns and operations to answers; the threshold; figures."""
+"""From probabilities of rows, columns and operations to answers; aggregates of cells, exact against fractions."""
 
+import decimal
 import json
+import statistics
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from lisax.corpora.answer_cells import value_of
+from lisax.corpora.answer_cells import exact_number, value_of
 from lisax.errors import LisaxError
 from lisax.formats import presets
 from lisax.formats.parts import TABLE_OPERATION, TABLE_PARTS
 from lisax.formats.vocabulary import REQUIRED_WORDS, train_vocabulary
 from lisax.papers.cltr.operations import accepted
 from lisax.papers.cltr.recipe import CltrRecipe
-from lisax.predict.aggregation import THRESHOLD, Aggregator, fit_threshold, line
+from lisax.predict.aggregation import DECIMALS, THRESHOLD, Aggregator, aggregate, fit_threshold, line
 from lisax.predict.answerer import CellAnswerer
 from lisax.predict.model import Model
 from lisax.predict.table_answers import TableScores
@@ -31,7 +37,7 @@ class Says:
     def __init__(self, pieces):
         self.pieces = pieces
 
-    def logits(self, tokens, progress=None):
+    def logits(self, tokens):
         return np.array([[9.0 * (piece in ids) for piece in self.pieces] for ids in tokens], np.float32)
 
 
@@ -134,3 +140,112 @@ def test_the_reason_counts_cells(open_with):
         for threshold in (0.5, 0.75)
     ]
     assert reasons == ["the max of 2 cells", "the max of 1 cell"]
+
+
+numbers = st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**30), max_value=10**30, places=None).map(
+    lambda number: f"{number:f}"
+)
+cell = st.one_of(
+    numbers,
+    st.integers(-(10**40), 10**40).map(str),
+    st.sampled_from(["0.1", "-0.30", "$1,200.50", "39†", "", "n/a", "+7"]),
+)
+cells = st.lists(cell, min_size=1, max_size=12)
+
+
+def named(texts):
+    return {f"t#r{i}c0": text for i, text in enumerate(texts)}
+
+
+EXACT = {Operation.MAX: max, Operation.MIN: min, Operation.SUM: sum, Operation.AVERAGE: statistics.mean}
+
+
+def ends(fraction: Fraction) -> bool:
+    rest = fraction.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    return rest == 1
+
+
+@pytest.mark.parametrize("operation", EXACT)
+@given(texts=cells)
+def test_values_are_those_of_fractions(operation, texts):
+    values = [Fraction(number) for text in texts if (number := exact_number(text)) is not None]
+    found = aggregate(operation, named(texts))
+    if not values:
+        assert found is None
+        return
+    wanted = EXACT[operation](values)
+    assert len(found.cells) == len(values) and found.left_out == len(texts) - len(values)
+    if ends(wanted):
+        assert Fraction(found.value) == Fraction(found.text.removesuffix(" $")) == wanted
+    else:
+        assert operation is Operation.AVERAGE
+        assert abs(Fraction(found.value) - wanted) <= Fraction(1, 2 * 10**DECIMALS)
+        assert -found.value.as_tuple().exponent == DECIMALS
+
+
+@pytest.mark.parametrize("operation", [*EXACT, Operation.COUNT])
+@given(texts=cells, data=st.data())
+def test_the_order_of_cells_does_not_matter(operation, texts, data):
+    found = aggregate(operation, named(texts))
+    other = aggregate(operation, dict(data.draw(st.permutations(list(named(texts).items())))))
+    assert (found is None) == (other is None)
+    if found is not None:
+        assert (found.value, found.text, set(found.cells)) == (other.value, other.text, set(other.cells))
+
+
+def test_nothing_gives_nothing_and_counts_are_of_cells():
+    for operation in [*EXACT, Operation.COUNT]:
+        assert aggregate(operation, {}) is None
+    assert aggregate(Operation.SUM, named(["n/a", ""])) is None
+    assert aggregate(Operation.COUNT, named(["n/a", "7"])).text == "2"
+    with pytest.raises(LisaxError, match="'none' makes nothing"):
+        aggregate(Operation.NONE, named(["1"]))
+
+
+@pytest.mark.parametrize(
+    "operation, texts, text",
+    [
+        (Operation.SUM, ["0.1", "0.2"], "0.3"),
+        (Operation.AVERAGE, ["1", "2", "2"], "1.666666666667"),
+        (Operation.AVERAGE, ["1", "2"], "1.5"),
+        (Operation.MAX, ["9", "1,000", "none"], "1000"),
+        (Operation.MIN, ["-3", "2"], "-3"),
+        (Operation.SUM, ["-0"], "0"),
+        (Operation.MAX, ["1.5m", "900k", "20k"], "1500000"),
+        (Operation.MIN, ["−5", "−12", "3"], "-12"),
+        (Operation.SUM, ["(500)", "1,200"], "700"),
+        (Operation.SUM, ["12,5", "1.234"], "1246.5"),
+        (Operation.AVERAGE, ["5 goals", "2 goals"], "3.5"),
+    ],
+)
+def test_values_in_digits_whatever_the_callers_context(operation, texts, text):
+    with decimal.localcontext(decimal.Context(prec=2)):
+        found = aggregate(operation, named(texts))
+        assert found.text == text and found.value == Decimal(text)
+
+
+def test_measures_are_added_in_the_unit_of_the_first_and_left_out_among_numbers():
+    found = aggregate(Operation.SUM, named(["2 km", "900 m", "n/a"]))
+    assert (found.text, found.left_out) == ("2.9 km", 1)
+    assert aggregate(Operation.MAX, named(["900 m", "2 km"])).text == "2000 m"
+    assert aggregate(Operation.SUM, named(["1 ft", "1 in", "1 m"])).text.startswith("4.3641")
+    assert aggregate(Operation.SUM, named(["2 km", "3 kg", "7"])).text == "7"
+
+
+@pytest.mark.parametrize(
+    ("texts", "text"),
+    [
+        (["$1.20", "$3.00"], "4.2 $"),
+        (["$1,200.50", "−0.50"], "1200 $"),
+        (["5 €", "€-2"], "3 €"),
+        (["12 %", "0.5 %"], "12.5 %"),
+        (["€5", "$7"], None),
+        (["5 €", "1 %"], None),
+    ],
+)
+def test_sums_of_money_and_of_percentages_have_their_unit(texts, text):
+    found = aggregate(Operation.SUM, named(texts))
+    assert (found and found.text) == text

@@ -50,7 +50,8 @@ def test_what_says_that_there_is_no_answer_is_learned():
     assert found["kept_right"] == found["answered"] > 0.85 and found["precision"] == 1
     assert found["refused_without_table"] > 0.6 and found["expected_error"] < 0.1
     sure, unsure = (
-        fitted.probabilities(Cells("glass harbour", [0.98, 0.97], [words, 1.0], max(words, 1.0)))[0] for words in (6, 1)
+        fitted.probabilities(answer_confidence.features(Cells("glass harbour", [0.98, 0.97], [words, 1.0], words)))[0]
+        for words in (6, 1)
     )
     assert sure > 0.9 and unsure < 0.1  # though the cell's own score is the same
 
@@ -91,7 +92,9 @@ def test_answers_have_fitted_probabilities(index, bundles, tmp_path):
     scored = answerer.tables.answer(QUESTION, 20, 5)
     retrieval = [one.retrieval for one in scored]
     cells = Cells(QUESTION, [one.score() for one in scored], retrieval, max(retrieval))
-    expected = AnswerConfidence(tuple(FIELDS["answers"]["weights"]), 0.0).probabilities(cells)
+    expected = AnswerConfidence(tuple(FIELDS["answers"]["weights"]), 0.0).probabilities(
+        answer_confidence.features(cells)
+    )
     np.testing.assert_allclose([one.probability for one in found], expected, rtol=1e-6)
     # The next answer counts, whether or not it is asked for.
     assert answerer.ask(QUESTION, 1) == found[:1]

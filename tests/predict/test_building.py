@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lisax import DataError, Document, Graph, Index, LisaxError, Sentence, Table, example_pages
+from lisax import Document, Graph, Index, LisaxError, Sentence, Table, example_pages
 from lisax.files.writing import write_json_lines
 from lisax.predict import building
 from lisax.predict.building import account_of, build_index, change_files
@@ -184,11 +184,6 @@ def test_corpora_that_cannot_be_indexed(tmp_path, source, kind, complaint):
     (tmp_path / "odd.jsonl").write_text('{"x": 1\n')
     with pytest.raises(LisaxError, match=complaint):
         Index.build(tmp_path / source if isinstance(source, str) else source, kind=kind)
-
-
-def test_what_is_no_index(tmp_path):
-    with pytest.raises(DataError, match="no index here"):
-        Index.open(tmp_path)
 
 
 def test_an_index_keeps_its_language(tmp_path):

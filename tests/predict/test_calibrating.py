@@ -178,8 +178,3 @@ def test_mistakes_in_what_was_fitted_name_its_file(model_dir):
     write_json(model_dir / "fitted.json", {"checkpoint": "checkpoint_10", "calibration": {"temperature": -1}})
     with pytest.raises(LisaxError, match=r"fitted.json.*calibration.temperature"):
         ModelCard.read(model_dir / "checkpoint_10")
-
-
-def test_fields_of_earlier_versions_are_ignored(model_dir):
-    write_json(model_dir / "fitted.json", {"checkpoint": "checkpoint_10", "stopping": {"chunk": 0}})
-    assert ModelCard.read(model_dir / "checkpoint_10").calibration is None

@@ -139,27 +139,19 @@ def test_a_choice_of_two_labels():
 
 
 @pytest.mark.parametrize("reads", ["sentences", "tables"])
-def test_predictions_keep_the_probabilities_of_two_labels(tmp_path, reads):
-    made = list(choose([verdict(0.1, 0.3, 0.6, reads=reads)]))
-    write_predictions(tmp_path / "p.jsonl", made)
-    (row,) = map(json.loads, (tmp_path / "p.jsonl").read_text().splitlines())
-    assert row["label_probabilities"] == pytest.approx({"SUPPORTS": 0.25, "REFUTES": 0.75})
-    read = read_predictions if reads == "sentences" else table_predictions.read_predictions
-    (found,) = (one if reads == "sentences" else one.verdict for one in read(tmp_path / "p.jsonl"))
-    assert found.label is Label.REFUTES and found.probabilities[:2] == pytest.approx((0.25, 0.75))
-
-
-@pytest.mark.parametrize("reads", ["sentences", "tables"])
-def test_predictions_say_who_abstained(tmp_path, reads):
+def test_predictions_say_who_abstained_and_keep_the_probabilities_of_two_labels(tmp_path, reads):
     made = list(abstain([verdict(0.5, 0.4, 0.1, reads=reads), verdict(0.9, 0.1, 0.0, reads=reads)], 0.6))
-    made[1] = dataclasses.replace(made[1], id="2")
+    made += choose([verdict(0.1, 0.3, 0.6, reads=reads)])
+    made = [dataclasses.replace(one, id=str(number)) for number, one in enumerate(made)]
     write_predictions(tmp_path / "p.jsonl", made)
     rows = [json.loads(line) for line in (tmp_path / "p.jsonl").read_text().splitlines()]
-    assert [row.get("abstained") for row in rows] == [True, None]
+    assert [row.get("abstained") for row in rows] == [True, None, None]
     assert rows[0]["predicted_label"] == "NOT ENOUGH INFO" and rows[0]["label_probabilities"]["SUPPORTS"] == 0.5
+    assert rows[2]["label_probabilities"] == pytest.approx({"SUPPORTS": 0.25, "REFUTES": 0.75})
     read = read_predictions if reads == "sentences" else table_predictions.read_predictions
     found = [one if reads == "sentences" else one.verdict for one in read(tmp_path / "p.jsonl")]
-    assert found == [one.prediction() for one in made]
+    assert found[:2] == [one.prediction() for one in made[:2]]
+    assert found[2].label is Label.REFUTES and found[2].probabilities[:2] == pytest.approx((0.25, 0.75))
     (tmp_path / "p.jsonl").write_text(json.dumps(rows[0] | {"abstained": "yes"}) + "\n")
     with pytest.raises(DataError, match="abstained"):
         list(read(tmp_path / "p.jsonl"))
@@ -178,8 +170,8 @@ def test_the_checker_abstains_and_dates_still_decide(pages, bundles):
     plain = list(Checker(pages, verifier=bundles["listwise"], temporal=False).check_many(claims))
     checker = Checker(pages, verifier=bundles["listwise"], min_confidence=1.0)
     dated, withheld = checker.check_many(claims)
-    assert dated.label is Label.REFUTES and not dated.abstained
-    assert dated.ruling["verifier_label"] == plain[0].label
+    assert dated.label is Label.REFUTES and not dated.abstained and "1861" in dated.reason and "1950" in dated.reason
+    assert dated.ruling["verifier_label"] == plain[0].label and dated.probabilities == plain[0].probabilities
     assert withheld.abstained and withheld.label is Label.NOT_ENOUGH_INFO
     assert withheld.probabilities == plain[1].probabilities
     (again,) = judge_dates([withheld])

@@ -12,9 +12,8 @@ from random_encoder import write_encoder
 
 from lisax import cli
 from lisax.errors import DataError, LisaxError
-from lisax.predict.dense_search import DenseSearch
+from lisax.predict.dense_search import DenseSearch, PassageSearch
 from lisax.predict.index import Index
-from lisax.predict.passage_search import PassageSearch
 from lisax.predict.ranker import Bm25Ranker, Ranker
 from lisax.predict.retriever import add_vectors, open_encoder
 from lisax.predict.sentence_encoder import SentenceEncoder

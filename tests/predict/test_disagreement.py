@@ -7,9 +7,8 @@ import pytest
 
 from lisax import Checker, Index, LisaxError
 from lisax.formats.labelling import LABEL_LISTWISE
-from lisax.predict.disagreement import date_of, document_of, with_disagreement
+from lisax.predict.disagreement import date_of, document_of, taken_back, takes_back, with_disagreement
 from lisax.predict.joining import join
-from lisax.predict.retractions import taken_back, takes_back
 from lisax.predict.verdicts import Disagreement, Evidence, Verdict
 from lisax.predict.verifier import Labeller
 from lisax.records import LABELS, Label
@@ -30,7 +29,7 @@ class Reads:
     def __init__(self, **labels: Label):
         self.labels, self.read = labels, []
 
-    def probabilities(self, examples, progress=None):
+    def probabilities(self, examples):
         self.read += [example.sentences[0].text for example in examples]
         return np.array([self._shares(example.sentences[0].text) for example in examples])
 

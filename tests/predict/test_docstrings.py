@@ -2,7 +2,6 @@
 
 import doctest
 import importlib
-import inspect
 
 import pytest
 
@@ -31,11 +30,3 @@ def test_examples_run(name, bundles):
 def test_examples_of_modules_run(module):
     result = doctest.testmod(module)
     assert result.attempted and not result.failed
-
-
-def test_public_names_are_those_that_are_listed():
-    assert {"Checker", "Index", "load"} <= set(lisax.__all__) <= set(dir(lisax))
-    for name in lisax.__all__:
-        assert inspect.getdoc(getattr(lisax, name)), name
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        lisax.nothing  # noqa: B018

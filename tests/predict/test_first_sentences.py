@@ -29,7 +29,7 @@ class Reader:
     def __init__(self, text_format):
         self.format, self.read = text_format, []
 
-    def probabilities(self, rows, progress=None):
+    def probabilities(self, rows):
         self.read += rows
         return np.full((len(rows), 3), 1 / 3)
 
@@ -76,7 +76,7 @@ def test_sentences_without_text_take_no_place(empty):
     run = {"1": [Hit("1", unit, rank, 1.0) for rank, unit in enumerate(units, start=1)]}
     verifying(Labeller(model), run, Known(lookup))([CLAIM])
     assert [example.unit_ids for example in model.read] == [[f"P_{empty + n}" for n in range(5)]]
-    ranker = SimpleNamespace(format=RANK, probabilities=lambda rows, progress: np.ones((len(rows), 2)))
+    ranker = SimpleNamespace(format=RANK, probabilities=lambda rows: np.ones((len(rows), 2)))
     candidates = Known(lookup).evidence(units, 6)
     (found,) = SentenceRanker(ranker).rank_many([CLAIM.text], [candidates])
     assert [one.unit for one in found] == [f"P_{empty + n}" for n in range(6)]

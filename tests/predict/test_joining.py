@@ -75,7 +75,7 @@ class ReadsTogether:
 
     format, calibration, sentences, leading, pairs = LABEL_LISTWISE, None, None, False, False
 
-    def probabilities(self, examples, progress=None):
+    def probabilities(self, examples):
         shared = [
             sum(word in " ".join(one.text for one in example.sentences) for word in "abcd") for example in examples
         ]
@@ -89,9 +89,9 @@ def test_a_labeller_of_short_lists_gives_the_mean_of_them():
     verdict, without = labeller.verify_many(["a b c d"] * 2, [evidence, []])
     shares = (np.array([0.2, 0.1, 0.6]) + [0.6, 0.1, 0.2]) / 1.8  # of "a", and of "a b c"
     assert list(verdict.probabilities.values()) == pytest.approx(shares.tolist())
-    assert len(verdict.evidence) == 3 and (labeller.inputs(evidence), labeller.inputs([])) == (2, 1)
-    assert without.label is N
-    assert Labeller(model, depth=3).inputs(evidence) == 1  # where somebody says how many are read
+    assert len(verdict.evidence) == 3 and without.label is N
+    (whole,) = Labeller(model, depth=3).verify_many(["a b c d"], [evidence])  # as many as somebody says
+    assert list(whole.probabilities.values()) == pytest.approx((np.array([0.8, 0.1, 0.0]) / 0.9).tolist())
 
 
 def test_of_sentences_read_together_the_one_that_says_most_alone_decides():
@@ -114,18 +114,16 @@ def test_the_sentence_that_decides_most_surely_leads_the_lists():
     assert list(verdict.probabilities.values()) == pytest.approx(shares.tolist())
     assert [one.text for one in verdict.evidence] == ["b c d", "a", "b c"]
     assert verdict.label is S and verdict.decided_by == "P_1"
-    assert (labeller.inputs(evidence), labeller.inputs([])) == (4, 1)
     assert without.label is N and without.decided_by is None
     (open_,) = labeller.verify_many(["a b c d"], [evidence[:1] * 2])
     assert [one.unit for one in open_.evidence] == ["P_0", "P_0"]
 
 
 def test_sentences_are_read_once_and_none_alone_after_one_that_is_sure():
-    model, read, counted = ReadsTogether(), [], []
+    model, read = ReadsTogether(), []
 
-    def probabilities(examples, progress=None):
+    def probabilities(examples):
         read.extend(" ".join(one.text for one in example.sentences) for example in examples)
-        progress and progress(len(examples))
         return 1.6 * ReadsTogether.probabilities(model, examples)
 
     model.sentences, model.leading, model.probabilities = 3, True, probabilities
@@ -134,8 +132,7 @@ def test_sentences_are_read_once_and_none_alone_after_one_that_is_sure():
         [Evidence(f"P_{i}", text) for i, text in enumerate(texts)] for texts in (["a", "b c d", "d"], ["a b c"])
     ]
     claims = [Claim(str(i), "a b c d") for i in range(2)]
-    list(labeller.verify_many(claims, evidence, progress=counted.append))
+    list(labeller.verify_many(claims, evidence))
     assert read == ["a", "a b c", "b c d", "b c d a d"]  # of the lists of two and of three the longest
-    assert sum(counted) == sum(map(labeller.inputs, evidence)) == 6
     (shares,) = labeller.singly(["a b c d"], [evidence[0]])
     assert read[4:] == ["d"] and shares[:, 0].tolist() == pytest.approx([0.32, 0.96, 0.32])

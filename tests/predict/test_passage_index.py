@@ -88,7 +88,7 @@ class Words:
     def __init__(self, text_format):
         self.format = text_format
 
-    def probabilities(self, examples, progress=None):
+    def probabilities(self, examples):
         if self.format is RANK:
             shared = [
                 len(set(example.claim.split()) & set(example.sentences[0].text.replace(",", "").split()))

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import itertools
 import shutil
 
 import numpy as np
@@ -12,6 +13,7 @@ from lisax import Evidence, Label, LisaxError, Ranker, Verifier
 from lisax.formats.prompts import linear_table
 from lisax.formats.tables import TableView
 from lisax.predict.prompt_model import PromptModel, chunks_of
+from lisax.scoring.backends import softmax
 from lisax.weights.public_models import USES, given_use
 from tests.published import UMT5, V1_0, V1_1, publish, vocabulary
 
@@ -43,9 +45,10 @@ def first_step(folder, ids):
     return found.logits[0, 0].numpy()
 
 
-def softmax(logits):
-    odds = np.exp(logits - logits.max())
-    return odds / odds.sum()
+def shares_of(folder, vocabulary, text, pieces):
+    """The shares of pieces at the first decoder step after a text."""
+    ids = [*vocabulary.encode(text), 1]
+    return softmax(first_step(folder, ids)[[vocabulary.id_of(piece) for piece in pieces]])
 
 
 @pytest.mark.parametrize("config", [V1_0, V1_1, UMT5], ids=["t5_1_0", "t5_1_1", "umt5"])
@@ -62,8 +65,7 @@ def softmax(logits):
 )
 def test_shares_of_first_pieces_are_the_references(made, config, use, template, pieces):
     model = PromptModel.open(made(config), use)
-    ids = [*model.vocabulary.encode(template.format(c=CLAIM, t=TEXT)), 1]
-    wanted = softmax(first_step(made(config), ids)[[model.vocabulary.id_of(piece) for piece in pieces]])
+    wanted = shares_of(made(config), model.vocabulary, template.format(c=CLAIM, t=TEXT), pieces)
     np.testing.assert_allclose(model.score([(CLAIM, TEXT)])[0], wanted, atol=1e-5)
 
 
@@ -113,15 +115,12 @@ def test_duot5_compares_the_best_of_another_ranker_in_both_orders(made):
     ranker.top = 3
     texts = [TEXT, OTHER, "Anna opened town 9 .", "Nobody was there ."]
     first = [one.text for one in ranker.first.rank(CLAIM, texts)]
-    encode, pieces = ranker.model.vocabulary.encode, [ranker.model.vocabulary.id_of(x) for x in ("▁true", "▁false")]
     wanted = dict.fromkeys(first[:3], 0.0)
-    for a in wanted:
-        for b in wanted:
-            if a != b:
-                ids = [*encode(f"Query: {CLAIM} Document0: {a} Document1: {b} Relevant:"), 1]
-                share = softmax(first_step(made(V1_0), ids)[pieces])[0]
-                wanted[a] += share / 4
-                wanted[b] += (1 - share) / 4
+    for a, b in itertools.permutations(wanted, 2):
+        text = f"Query: {CLAIM} Document0: {a} Document1: {b} Relevant:"
+        share = shares_of(made(V1_0), ranker.model.vocabulary, text, ("▁true", "▁false"))[0]
+        wanted[a] += share / 4
+        wanted[b] += (1 - share) / 4
     found = ranker.rank(CLAIM, texts)
     assert [one.text for one in found] == [*sorted(wanted, key=wanted.get, reverse=True), first[3]]
     np.testing.assert_allclose([one.score for one in found[:3]], sorted(wanted.values(), reverse=True), atol=1e-5)
@@ -139,7 +138,7 @@ def test_a_long_document_keeps_the_end_of_the_prompt(made):
 def test_a_two_way_checker_says_supported_or_not(made, monkeypatch):
     verifier = Verifier.open(made(V1_1), use=USES["true"])
     evidence = [Evidence("Town_7_0", TEXT, "Town 7")]
-    monkeypatch.setattr(verifier.model, "shares", lambda claims, documents, progress=None: np.array([[0.2, 0.8]]))
+    monkeypatch.setattr(verifier.model, "shares", lambda claims, documents: np.array([[0.2, 0.8]]))
     verdict = verifier.verify(CLAIM, evidence)
     assert verdict.label is Label.NOT_ENOUGH_INFO and Label.REFUTES not in verdict.probabilities
     assert str(verdict).startswith("NOT SUPPORTED  ") and "REFUTES" not in str(verdict)
@@ -151,7 +150,7 @@ def test_a_two_way_checker_says_supported_or_not(made, monkeypatch):
 def test_evidence_is_read_as_one_text_with_each_title_once(made, monkeypatch):
     verifier, seen = Verifier.open(made(V1_1), use=USES["xnli"]), []
 
-    def shares(claims, documents, progress=None):
+    def shares(claims, documents):
         seen.extend(documents)
         return np.array([[0.1, 0.7, 0.2]])
 
@@ -166,9 +165,9 @@ def test_evidence_is_read_as_one_text_with_each_title_once(made, monkeypatch):
 def test_a_model_that_is_not_listed_takes_prompt_and_words(made):
     use = given_use("premise: {text} hypothesis: {claim}", ("yes", "no", "true"), ranks=False)
     model = PromptModel.open(made(V1_1), use)
-    ids = [*model.vocabulary.encode(f"premise: {TEXT} hypothesis: {CLAIM}"), 1]
-    pieces = [model.vocabulary.id_of(piece) for piece in ("▁yes", "▁no", "▁true")]
-    np.testing.assert_allclose(model.score([(CLAIM, TEXT)])[0], softmax(first_step(made(V1_1), ids)[pieces]), atol=1e-5)
+    text = f"premise: {TEXT} hypothesis: {CLAIM}"
+    wanted = shares_of(made(V1_1), model.vocabulary, text, ("▁yes", "▁no", "▁true"))
+    np.testing.assert_allclose(model.score([(CLAIM, TEXT)])[0], wanted, atol=1e-5)
     assert Verifier.open(made(V1_1), use=use).verify(CLAIM, [TEXT]).probabilities.keys() == set(Label)
 
 

@@ -27,7 +27,7 @@ class Model:
     def __init__(self, scores=None, stop_at=None):
         self.scores, self.stop_at, self.asked = scores or {}, stop_at, []
 
-    def probabilities(self, rows, progress=None):
+    def probabilities(self, rows):
         claims = list(dict.fromkeys(example.claim for example in rows))
         if self.stop_at in claims:
             raise KeyboardInterrupt

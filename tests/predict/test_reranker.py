@@ -18,7 +18,7 @@ class Second:
     def __init__(self, **probabilities: float):
         self.probabilities, self.asked = probabilities, []
 
-    def scores(self, claims, evidence, *, spot=None, progress=None):
+    def scores(self, claims, evidence, *, spot=None):
         self.asked += [[one.text for one in found] for found in evidence]
         return [[self.probabilities[one.text.split()[-1].strip(".")] for one in found] for found in evidence]
 

@@ -1,4 +1,5 @@
-"""Questions that sentences answer, with a probability that was fitted, and with tables and text together."""
+"""Questions that sentences answer, with a probability that was fitted; the parts of a sentence that answer; and tables and
+text together."""
 
 import dataclasses
 
@@ -7,11 +8,12 @@ import pytest
 
 from lisax import Index, shipped
 from lisax.errors import DataError
+from lisax.predict.answer_confidence import AnswerConfidence
 from lisax.predict.answerer import Answerer, JoinedAnswerer
 from lisax.predict.checking import in_words
 from lisax.predict.ranker import Ranker
 from lisax.predict.reader import NO_ANSWER, Answer, SpanPlace
-from lisax.predict.sentence_answers import SentenceAnswerer, SentenceConfidence, features, fit
+from lisax.predict.sentence_answers import SentenceAnswerer, asked, cell_marks, features, fit, marks
 from lisax.predict.verdicts import Evidence
 from lisax.weights.model_card import ModelCard
 from lisax.weights.pretrained import MODELS
@@ -21,7 +23,7 @@ PAGES = [
     {"title": "Orm", "text": "The Orm is a river. It flows into the sea."},
 ]
 WHO = "Who is the mayor of Tarn?"
-ONLY_SCORES = SentenceConfidence((1.0, 0, 0, 0, 0, 0), 0.4)
+ONLY_SCORES = AnswerConfidence((1.0, 0, 0, 0, 0, 0), 0.4)
 
 
 class Shares(Ranker):
@@ -35,7 +37,7 @@ class Shares(Ranker):
         return sorted(scored, key=lambda one: -one.score)
 
 
-def answerer(confidence: SentenceConfidence = ONLY_SCORES, **options) -> SentenceAnswerer:
+def answerer(confidence: AnswerConfidence = ONLY_SCORES, **options) -> SentenceAnswerer:
     return SentenceAnswerer(Index.build(PAGES), Shares(), confidence, **options)
 
 
@@ -85,14 +87,14 @@ def test_the_fitted_probability_separates_right_sentences_from_others():
         found = [Evidence("a_0", "Olin is the mayor.", score=score), Evidence("b_0", "It rains.", score=0.1)]
         asked.append((WHO, found, [right, False]))
     fitted = fit([*asked, (WHO, [], [])])
-    best = [fitted.probabilities(question, found)[0] for question, found, _ in asked]
+    best = [fitted.probabilities(features(question, found))[0] for question, found, _ in asked]
     assert np.mean([(share >= fitted.threshold) == right[0] for share, (_, _, right) in zip(best, asked)]) > 0.95
     assert np.mean(best) == pytest.approx(0.5, abs=0.1) and fitted.questions == 60
 
 
 def test_a_ranker_without_fitted_values_answers_no_questions(tmp_path):
     with pytest.raises(DataError, match=r"asked.weights"):
-        SentenceConfidence.of(ModelCard(tmp_path, {}))
+        AnswerConfidence.of(ModelCard(tmp_path, {}), "asked")
 
 
 def test_answers_of_several_answerers_are_joined_by_their_probability():
@@ -132,3 +134,60 @@ def test_the_shipped_answerer_reads_text_and_tables_of_one_index():
     assert found.ask("What is the depth of Mira?")[0].text == "40 m"
     text = Answerer.open(Index.build(PAGES))
     assert text.searched == {"pages": 2} and "12,000" in text.ask("How many inhabitants does Tarn have?")[0].text
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("Who is the mayor?", "name"),
+        ("When was the pool opened?", "time"),
+        ("In which year was Olin born?", "time"),
+        ("How many people live in Tarn?", "number"),
+        ("How long is the quay?", "number"),
+        ("Wie hoch ist der Turm?", "number"),
+        ("Qui est le maire ?", "name"),
+        ("What is Tarn known for?", None),
+        ("Is Tarn a town?", None),
+        ("", None),
+    ],
+)
+def test_the_kind_that_is_asked_for(question, kind):
+    assert asked(question) == kind
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence", "parts"),
+    [
+        ("Who is the mayor of Tarn?", "Since 2019 Olin B. Marsh is the mayor of Tarn.", ["Olin B. Marsh"]),
+        ("Who built it?", "Later it was rebuilt by Mara Velin and Besa Siton.", ["Mara Velin", "Besa Siton"]),
+        ("How many people live in Tarn?", "Tarn had 12,000 inhabitants on 3 May 2020.", ["12,000"]),
+        ("How long is the quay?", "The quay of 1911 is 340 m long.", ["340 m"]),
+        ("How many of the 3 shops are open?", "Of 3 shops 2 are open.", ["2"]),
+        ("When was it opened?", "No. 5 was opened on 2 Aug. 1872.", ["2 Aug. 1872"]),
+        ("When was it lit?", "It was lit in 1831, not in 1850.", ["1831", "1850"]),
+        ("When does the ferry leave?", "The last one leaves at 18:45.", ["18:45"]),
+        ("What is Tarn?", "Tarn is a town with 12,000 inhabitants.", []),
+        ("Who is it?", "", []),
+    ],
+)
+def test_the_parts_of_that_kind(question, sentence, parts):
+    assert [sentence[start:end] for start, end in marks(question, sentence)] == parts
+
+
+@pytest.mark.parametrize(
+    ("question", "row", "cells"),
+    [
+        ("How many votes did Olin get?", "name, votes, share | Olin, 2,611, 34.3 %", ["2,611"]),
+        ("Which party does Olin belong to?", "name, party | Olin, Greens", ["Greens"]),
+        ("Which votes?", "name, votes | Olin Marsh, Tarn, 3", []),
+        ("Which votes?", "It rains.", []),
+        ("Who was born in 1870?", "name, born | Eva Falk, 1870-05-06", ["Eva Falk"]),
+        ("Who is the mayor of Tarn?", "town, people, mayor | Tarn, 900, Olin Marsh", ["Olin Marsh"]),
+        ("When was Dogwood opened?", "mine, opened | Dogwood, empty", []),
+        ("When was Dogwood opened?", "mine, opened | Dogwood, n/a", []),
+        ("Who is the mayor of Tarn?", "town, mayor, keeper | Tarn, empty, Eva Falk", []),
+        ("Who was born in May?", "born, name | 6 May 1870, Eva Falk", ["Eva Falk"]),
+    ],
+)
+def test_the_cells_of_a_column_that_the_question_names(question, row, cells):
+    assert [row[start:end] for start, end in cell_marks(question, row)] == cells

@@ -79,8 +79,8 @@ def test_no_path_of_the_machine_that_trained_it_is_in_it(folder):
         assert not re.search(r"/(work|tmp|root|home)\b", (folder / name).read_text()), name
 
 
-def digest(ids):
-    return hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()
+def described(ids):
+    return {"claims": len(ids), "ids_sha256": hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()}
 
 
 @pytest.mark.skipif(not FEVER.is_dir(), reason="needs ../shared/data/fever")
@@ -94,13 +94,9 @@ def test_it_was_trained_on_the_training_split_alone(folder, tmp_path):
     run = List5(open_folder(FEVER), tmp_path, Recipe.read([training["recipe"]]))
     for role, name in ((TRAIN, "trained"), (VALIDATION, "held_out")):
         ids = run.claims_of(role).keys()
-        assert training[name] == {"claims": len(ids), "ids_sha256": digest(ids)}
+        assert training[name] == described(ids)
         assert not ids & {claim.id for claim in run.data.claims("dev")}
         assert not ids & run.claims_of(REPORT).keys()
-
-
-def described(ids):
-    return {"claims": len(ids), "ids_sha256": digest(ids)}
 
 
 @pytest.fixture(scope="module")

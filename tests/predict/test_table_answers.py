@@ -15,8 +15,7 @@ from lisax.formats.parts import TABLE_PARTS, PartKind
 from lisax.formats.ranking import RANK
 from lisax.formats.vocabulary import Vocabulary, train_vocabulary
 from lisax.predict.model import Model
-from lisax.predict.part_scorer import PartScorer
-from lisax.predict.table_answers import TableAnswerer, TableScores, bound, named_cells
+from lisax.predict.table_answers import PartScorer, TableAnswerer, TableScores, bound, named_cells
 from lisax.records import Table
 from lisax.retrieval import table_text
 from lisax.retrieval.table_store import TableStore
@@ -32,11 +31,9 @@ class Hashing:
     def __init__(self, pieces, max_tokens):
         self.max_tokens, self.scored = max_tokens, 0
 
-    def logits(self, tokens, progress=None):
+    def logits(self, tokens):
         self.scored += len(tokens)
         assert all(len(ids) <= self.max_tokens for ids in tokens)
-        if progress:
-            progress(len(tokens))
         draws = [zlib.crc32(np.asarray(ids, np.int32).tobytes()) / 2**32 for ids in tokens]
         return np.array([[8 * draw - 4, 0] for draw in draws], np.float32).reshape(-1, 2)
 
@@ -82,15 +79,15 @@ def test_parts_score_as_the_model_scores_their_examples(vocabulary, tables, ques
                 np.testing.assert_array_equal(values, expected)
 
 
-def test_equal_parts_are_scored_once_and_progress_told(vocabulary):
+def test_equal_parts_are_scored_once(vocabulary):
     model = model_of(vocabulary)
     tables = [
         Table(f"t{i}", "", ("town", "river"), (("Tarn", "Ode"), ("Tarn", "Ode"), ("", " "), (f"{i}", "Ode")))
         for i in range(3)
     ]
-    scorer, told = PartScorer(model), []
-    found = scorer.scores("which town", PartKind.ROW, tables, told.append)
-    assert model._scorer.scorer.scored == sum(told) == 4
+    scorer = PartScorer(model)
+    found = scorer.scores("which town", PartKind.ROW, tables)
+    assert model._scorer.scorer.scored == 4
     assert 0 < scorer.tokens(PartKind.ROW, tables[0]) <= 3 * model.max_tokens
     assert found[0][0] == found[0][1] == found[2][0] > 0 and found[0][2] == 0
 
@@ -151,19 +148,17 @@ def answerer(index, vocabulary, fusion=None) -> TableAnswerer:
     return TableAnswerer(table_text.open_index(index), TableStore.open(index), PartScorer(model))
 
 
-@pytest.mark.parametrize("reduce", ["max", "mean"])
-def test_pruning_changes_no_answer_and_spares_rows(index, vocabulary, reduce, monkeypatch):
+def test_pruning_changes_no_answer_and_spares_rows(index, vocabulary, monkeypatch):
     monkeypatch.setattr("lisax.predict.table_answers.ROWS_AT_A_TIME", 20)
     whole, pruned = answerer(index, vocabulary), answerer(index, vocabulary)
     for question in ("which town", "in Tarn which year", "river"):
-        ranked = sorted(whole.rank(question, whole.pool(question, 41)), key=lambda scores: -scores.score(reduce))
-        found = pruned.answer(question, 41, 5, reduce=reduce)
+        ranked = sorted(whole.rank(question, whole.pool(question, 41)), key=lambda scores: -scores.score())
+        found = pruned.answer(question, 41, 5)
         assert [scores.table.id for scores in found] == [scores.table.id for scores in ranked[:5]]
         for one, other in zip(found, ranked):
             np.testing.assert_array_equal(one.cells, other.cells)
             np.testing.assert_array_equal(one.named, named_cells(question, one.table))
-    if reduce == "max":
-        assert pruned._rows.model._scorer.scorer.scored < whole._rows.model._scorer.scorer.scored
+    assert pruned._rows.model._scorer.scorer.scored < whole._rows.model._scorer.scorer.scored
 
 
 @pytest.mark.parametrize("weights", [(0.5, 3.0, -2.0), (2.0, 0.1, 0.0), (0.01, 9.0, -1.0)])
@@ -179,10 +174,8 @@ def test_best_cells_with_bm25_where_a_run_weighed_them(index, vocabulary, weight
         found = pruned.answer(question, 41, 5)
         assert [scores.table.id for scores in found] == [scores.table.id for scores in ranked[:5]]
         assert [scores.value for scores in found] == pytest.approx([scores.value for scores in ranked[:5]])
-        mean = whole.answer(question, 41, 5, reduce="mean")  # the weights are of best cells
-        assert all(scores.relevance is None for scores in mean)
     if weights[1] > 1:
-        assert pruned._rows.model._scorer.scorer.scored < whole._rows.model._scorer.scorer.scored / 2
+        assert pruned._rows.model._scorer.scorer.scored < whole._rows.model._scorer.scorer.scored * 2 / 3
     assert answerer(index, vocabulary, list(weights)).answer("nothing", 41) == []
 
 
@@ -192,8 +185,7 @@ def test_wrong_weights_are_refused(index, vocabulary, wrong):
         answerer(index, vocabulary, wrong)
 
 
-def test_reach_bounds_the_tables_whose_rows_are_read(index, vocabulary):
+def test_empty_tables_answer_nothing(index, vocabulary):
     one = answerer(index, vocabulary)
-    assert len(one.answer("Tarn", 41, 5)) == 5 and len(one.answer("Tarn", 41, 5, reach=2)) == 2
     assert "empty" in dict(one.search("Tarn", 41)) and "empty" not in [table.id for table, _ in one.pool("Tarn", 41)]
     assert one.answer("nothing", 41) == []

@@ -30,7 +30,7 @@ class Recorder:
     def __init__(self, pieces, max_tokens):
         self.pieces, self.max_tokens = pieces, max_tokens
 
-    def logits(self, tokens, progress=None):
+    def logits(self, tokens):
         self.tokens = tokens
         return np.tile(np.arange(len(self.pieces), dtype=np.float32), (len(tokens), 1))
 

@@ -4,11 +4,9 @@ import json
 
 import pytest
 
-from lisax import cli
 from lisax.corpora.fever import read_predictions
 from lisax.errors import DataError
 from lisax.formats.examples import Passage
-from lisax.papers.list5.recipe import Recipe
 from lisax.predict.judging import judge_dates
 from lisax.predict.verdicts import Evidence, Verdict, write_predictions
 from lisax.records import LABELS, Label
@@ -40,9 +38,3 @@ def test_predictions_carry_the_ruling_beside_the_other_fields(tmp_path):
     (tmp_path / "p.jsonl").write_text(json.dumps(rows[0] | {"temporal": "before"}) + "\n")
     with pytest.raises(DataError, match="temporal"):
         list(read_predictions(tmp_path / "p.jsonl"))
-
-
-def test_it_is_off_unless_asked_for(capsys):
-    assert Recipe(train={"rank_entities": "x"}).temporal is False
-    assert cli.main(["verify", "--help"]) == 0
-    assert "--temporal" in capsys.readouterr().out

@@ -26,7 +26,7 @@ def test_aggregates_of_single_sentences():
 def test_the_facts_that_are_read_are_shown(text_format, sentences):
     read = []
 
-    def probabilities(examples, progress=None):
+    def probabilities(examples):
         read.extend(text_format.pair(example, preset=PAPER).second for example in examples)
         return np.full((len(examples), 3), 1 / 3)
 

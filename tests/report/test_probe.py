@@ -2,8 +2,7 @@
 
 from markup import HOSTILE, Page
 
-from lisax.predict.probing import Probed
-from lisax.predict.suite import Case
+from lisax.predict.probing import Case, Probed
 from lisax.predict.verdicts import Evidence, Verdict
 from lisax.records import Claim, Label
 from lisax.report.probe import probe_report, probe_text

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lisax.predict.suite import read_suite
+from lisax.predict.probing import read_suite
 from lisax.records import LABELS
 from lisax.sampling import contrasts
 from lisax.text.words import words

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lisax.formats.examples import Passage
 from lisax.formats.labelling import LABEL_LISTWISE
 from lisax.formats.presets import PAPER
-from lisax.predict.suite import read_suite
+from lisax.predict.probing import read_suite
 from lisax.records import LABELS, Claim, Label
 from lisax.sampling import files, written
 from lisax.text.words import words

@@ -12,9 +12,8 @@ from lisax.models.architectures import EncoderConfig
 from lisax.models.lora import Lora, joined, merged
 from lisax.models.t5 import initialize
 from lisax.scoring import kept_vectors
-from lisax.scoring.fusion import FusionScorer
+from lisax.scoring.claims import FusionScorer, PointerScorer
 from lisax.scoring.kept_vectors import KeptVectors, kept_for
-from lisax.scoring.pointers import PointerScorer
 from lisax.training import train
 from lisax.training.optimizers import AdamW
 from lisax.weights.checkpoints import flatten
@@ -101,7 +100,7 @@ def test_models_learn_and_answer_as_without_them(name, tmp_path, monkeypatch):
     claims = task.batch_of(7)["encoder_input_tokens"].reshape(16, texts, -1).tolist()
     with_vectors = scorer.open(ModelFolder.find(quick.model_dir), texts=texts, max_tokens=8)
     assert with_vectors._kept is not None
-    found = with_vectors.run(claims, None)
+    found = with_vectors.run(claims)
     for module in (train, kept_vectors):
         monkeypatch.setattr(module, "kept_for", lambda *_: None)
     monkeypatch.setattr("lisax.scoring.claims.kept_for", lambda *_: None)
@@ -113,6 +112,6 @@ def test_models_learn_and_answer_as_without_them(name, tmp_path, monkeypatch):
         if path.startswith(("encoder/", "token_embedder/")):
             np.testing.assert_array_equal(leaf, fresh[path])
     for a, b in zip(
-        scorer.open(ModelFolder.find(quick.model_dir), texts=texts, max_tokens=8).run(claims, None), found, strict=True
+        scorer.open(ModelFolder.find(quick.model_dir), texts=texts, max_tokens=8).run(claims), found, strict=True
     ):
         np.testing.assert_allclose(a, b, atol=1e-4)

@@ -14,14 +14,14 @@ from small_bundles import bundle
 from lisax.devices import platforms
 from lisax.errors import DataError, LisaxError
 from lisax.examples import example_pages
+from lisax.formats.examples import Example, Passage
 from lisax.models.architectures import DualEncoderConfig, EncoderConfig, FusionConfig, PairConfig
 from lisax.predict.model import Model
 from lisax.predict.sentence_encoder import SentenceEncoder
 from lisax.scoring.backends import JAX, ONNX, ONNX_INT8, VARIABLE, backend_for
 from lisax.scoring.onnx import encoder as onnx_encoder
 from lisax.scoring.onnx.scoring import OnnxPairs, OnnxVectors
-from lisax.scoring.pairs import PairScoring
-from lisax.scoring.passages import VectorEncoder
+from lisax.scoring.texts import PairScoring, VectorEncoder
 from lisax.weights.checkpoints import flatten
 from lisax.weights.interop.architecture import parameter_shapes, shapes_of_model
 from lisax.weights.interop.huggingface import write_huggingface
@@ -29,6 +29,12 @@ from lisax.weights.pretrained import MODELS
 from tests.references import recorded
 
 pytest.importorskip("onnxruntime", reason="needs onnxruntime")
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch):
+    monkeypatch.setattr("lisax.scoring.onnx.scoring.TOKENS_PER_BATCH", 64)
+
 
 # The recorded families; BERT with a separator, as its pair scorers have it, and with the other activations.
 BACKBONES = recorded.ENCODERS | {
@@ -53,7 +59,7 @@ def both(jax_scorer, onnx_scorer, model, **options):
     parameters = recorded.drawn(model)
     of_onnx = {name: np.asarray(array) for name, array in flatten(parameters).items()}
     options = {"max_tokens": 24, **options}
-    return jax_scorer(model, parameters, **options), onnx_scorer(model, of_onnx, tokens_per_batch=64, **options)
+    return jax_scorer(model, parameters, **options), onnx_scorer(model, of_onnx, **options)
 
 
 # Pooling is of the head, which asks not which encoder it is on.
@@ -64,7 +70,7 @@ def test_pairs_have_the_probabilities_that_jax_gives_them(name, pooling):
     model = PairConfig(BACKBONES[name], labels=4, pooling=pooling)
     ours, found = both(PairScoring, OnnxPairs, model)
     told = []
-    of_onnx = found.probabilities(texts(model.backbone), told.append)
+    of_onnx = found.results(texts(model.backbone), told.append)
     np.testing.assert_allclose(of_onnx, ours.probabilities(texts(model.backbone)), atol=1e-5)
     assert of_onnx.dtype == np.float32 and sum(told) == 40 and len(told) > 5
     assert np.ptp(of_onnx, axis=0).max() > 1e-3  # texts differ
@@ -85,15 +91,16 @@ def test_vectors_are_those_that_jax_gives(name, pooling, normalized):
         np.testing.assert_array_equal(one, other)
 
 
-def test_a_texts_result_does_not_depend_on_its_batch():
+def test_a_texts_result_does_not_depend_on_its_batch(monkeypatch):
     """Neither in 8 bits, where each token has a scale of its own."""
     model = PairConfig(recorded.BERT)
     parameters = {name: np.asarray(array) for name, array in flatten(recorded.drawn(model)).items()}
     some = texts(recorded.BERT)
-    for int8, within in ((False, 1e-6), (True, 1e-6)):
-        together = OnnxPairs(model, parameters, max_tokens=24, int8=int8)
-        alone = OnnxPairs(model, parameters, max_tokens=24, tokens_per_batch=1, int8=int8)
-        np.testing.assert_allclose(together.probabilities(some), alone.probabilities(some), atol=within)
+    scorers = [OnnxPairs(model, parameters, max_tokens=24, int8=int8) for int8 in (False, True)]
+    together = [scorer.probabilities(some) for scorer in scorers]
+    monkeypatch.setattr("lisax.scoring.onnx.scoring.TOKENS_PER_BATCH", 1)
+    for scorer, expected in zip(scorers, together):
+        np.testing.assert_allclose(scorer.probabilities(some), expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["bert", "albert", "mpnet"])
@@ -125,12 +132,14 @@ def test_weights_that_are_no_numbers_are_named():
         OnnxPairs(model, parameters, max_tokens=24, source="here").probabilities([[2, 3]])
 
 
-@pytest.mark.parametrize(("name", "pooler"), [*((name, False) for name in recorded.ENCODERS), ("bert", True)])
-def test_shapes_are_known_without_tracing_the_network(name, pooler):
-    backbone = dataclasses.replace(BACKBONES[name], pooler=pooler)
+@pytest.mark.parametrize(
+    "backbone",
+    [*recorded.ENCODERS.values(), dataclasses.replace(recorded.BERT, pooler=True), *recorded.ARCHITECTURES.values()],
+)
+def test_shapes_are_known_without_tracing_the_network(backbone):
     heads = [PairConfig(backbone, 2, pooling) for pooling in ("mean", "attention")]
     heads += [DualEncoderConfig(backbone), DualEncoderConfig(backbone, tied=False)]
-    for model in (backbone, *heads):
+    for model in (backbone, *(heads if isinstance(backbone, EncoderConfig) else ())):
         traced = {name: tuple(leaf.shape) for name, leaf in flatten(parameter_shapes(model)).items()}
         assert shapes_of_model(model) == traced
 
@@ -191,7 +200,7 @@ def test_where_it_is_not_installed_jax_does_it_all(monkeypatch):
 # --- Models of users ------------------------------------------------------------------------
 
 
-def test_a_bundle_and_a_sentence_encoder_give_what_they_give_in_jax(tmp_path):
+def test_bundles_and_a_sentence_encoder_give_what_they_give_in_jax(tmp_path):
     folder = bundle(tmp_path / "pairs", "pair listwise")
     pairs = [[3, 9, 4, 12, 4], [3, 8, 4, 5, 6, 7, 4]]
     ours, found = (Model.open(folder, backend=backend)._scorer for backend in (JAX, ONNX))
@@ -206,6 +215,10 @@ def test_a_bundle_and_a_sentence_encoder_give_what_they_give_in_jax(tmp_path):
     assert SentenceEncoder.open(tmp_path / "hf", max_tokens=20, backend=ONNX_INT8).digest != ours.digest
     some = ["The harbour was opened in 1907.", "Anna"]
     np.testing.assert_allclose(found.encode(some), ours.encode(some), atol=1e-5)
+    folder = bundle(tmp_path / "ranker", "ranker")
+    examples = [Example("q", "Vova", (Passage("p", "", text),)) for text in ("Vova Brugard was born.", "The Red Mill")]
+    ours, found = (Model.open(folder, backend=backend).probabilities(examples) for backend in (JAX, ONNX))
+    np.testing.assert_allclose(found, ours, atol=1e-5)
 
 
 def test_minilm_and_the_shipped_labeller_give_what_they_give_in_jax():
@@ -224,8 +237,7 @@ def test_minilm_and_the_shipped_labeller_give_what_they_give_in_jax():
 CHECK = """
 import json, sys
 from lisax.cli import main
-given = json.loads(sys.argv[1])
-assert main(["check", "Vova Brugard was born in Torimoor.", *given]) == 0
+assert main(json.loads(sys.argv[1])) == 0
 print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
 """
 
@@ -234,9 +246,10 @@ print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
 def test_a_claim_is_checked_without_jax_or_numba(shipped, tmp_path):
     if shipped and not MODELS["minilm"].is_there:
         pytest.skip("needs MiniLM's weights: lisax models get minilm")
-    given = ["--corpus", str(example_pages())]
+    given = ["check", "Vova Brugard was born in Torimoor.", "--corpus", str(example_pages())]
     if not shipped:
         given += ["--model", str(bundle(tmp_path / "pairs", "pair listwise"))]
+        given += ["--ranker", str(bundle(tmp_path / "ranker", "ranker"))]
     done = subprocess.run(
         [sys.executable, "-c", CHECK, json.dumps(given)], capture_output=True, text=True, cwd=tmp_path, check=True
     )

@@ -11,7 +11,8 @@ from lisax.errors import LisaxError
 from lisax.models import dual_encoder
 from lisax.models.architectures import DualEncoderConfig, ReaderConfig, SpanReaderConfig, T5Config
 from lisax.models.t5 import initialize
-from lisax.scoring.passages import AnswerGenerator, SpanScorer, VectorEncoder
+from lisax.scoring.generating import AnswerGenerator
+from lisax.scoring.texts import SpanScorer, VectorEncoder
 from lisax.training.losses import Loss
 from lisax.training.model_kinds import kind_of
 from lisax.training.optimizers import AdamW

@@ -17,9 +17,9 @@ from lisax.corpora import open_folder
 from lisax.errors import LisaxError
 from lisax.formats.labelling import LABEL_POINTWISE
 from lisax.formats.ranking import RANK_ENTITIES
+from lisax.predict.dense_search import PassageSearch
 from lisax.predict.judging import verifying
 from lisax.predict.passage_index import PassageIndex
-from lisax.predict.passage_search import PassageSearch
 from lisax.predict.ranker import SentenceRanker, ranking
 from lisax.predict.reader import Reader
 from lisax.predict.retriever import Retriever
@@ -62,8 +62,8 @@ def made(tmp_path_factory, bundles):
         {
             LABELLER: hashing[LABELLER],
             RANKER: hashing[RANKER],
-            READER: Reader.open(bundles[0]),
-            RETRIEVER: Retriever.open(bundles[1]),
+            READER: Reader(bundles[0]),
+            RETRIEVER: Retriever(bundles[1]),
         }
     )
 

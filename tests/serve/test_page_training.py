@@ -256,7 +256,7 @@ def test_what_a_model_gets_right_is_counted(tmp_path):
 
     scorer = Scorer()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("lisax.predict.part_scorer.PartScorer.of", lambda model: scorer)
+        patch.setattr("lisax.predict.table_answers.PartScorer.of", lambda model: scorer)
         assert held_out.right(PARTS, None, held) == [True] * 6
         scorer.sign = -1
         assert held_out.right(PARTS, None, held) == [False] * 6

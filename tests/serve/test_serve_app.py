@@ -20,7 +20,7 @@ from lisax.formats.tables import TABLE_FUSION
 from lisax.predict.answer_confidence import AnswerConfidence
 from lisax.predict.model import Model
 from lisax.records import LABELS
-from lisax.scoring.fusion import Scores
+from lisax.scoring.claims import Scores
 from lisax.serve import export, views
 from lisax.serve.answering import UNLEARNED
 from lisax.serve.limits import Limits

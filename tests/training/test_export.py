@@ -35,7 +35,7 @@ from lisax.models.t5 import Transformer, initialize
 from lisax.predict.model import Model
 from lisax.records import LABELS
 from lisax.scoring.backends import JAX
-from lisax.scoring.fusion import FusionScorer
+from lisax.scoring.claims import FusionScorer
 from lisax.training import export
 from lisax.weights import safetensors_file
 from lisax.weights.checkpoints import CheckpointWriter, SaveCheckpointConfig, nested

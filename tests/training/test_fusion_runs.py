@@ -10,13 +10,14 @@ from applying import applied
 from fusion_task import LENGTH, MODEL, T5, TABLES, batch_of, config
 
 from lisax import cli
+from lisax.devices.loop import TOKENS_PER_BATCH
 from lisax.errors import LisaxError
 from lisax.models.architectures import from_description
 from lisax.models.fields import OBJECTIVES
 from lisax.models.t5 import initialize
 from lisax.models.table_fusion import probabilities
 from lisax.models.table_truth import relevance, truth
-from lisax.scoring.fusion import FusionScorer
+from lisax.scoring.claims import FusionScorer
 from lisax.training.gin_files import bindings_of, run_gin
 from lisax.training.losses import Loss
 from lisax.training.objectives import Fusion
@@ -115,14 +116,13 @@ def test_what_only_the_other_tables_tell_is_learned_by_attention(tmp_path):
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_scoring_is_the_forward_pass_of_training(objective):
+def test_scoring_is_the_forward_pass_of_training(objective, monkeypatch):
+    monkeypatch.setitem(TOKENS_PER_BATCH, "cpu", 64)
     model = dataclasses.replace(MODEL, objective=objective)
     parameters, batch = initialize(model, 1), batch_of(5, rows=24)
     tables = batch["encoder_input_tokens"].reshape(24, TABLES, LENGTH)
-    scorer = FusionScorer(model, parameters, texts=TABLES, max_tokens=LENGTH, tokens_per_batch=64)
-    told = []
-    scores = scorer.probabilities([[list(map(int, row)) for row in rows] for rows in tables], told.append)
-    assert sum(told) == 24 and len(told) > 1
+    scorer = FusionScorer(model, parameters, texts=TABLES, max_tokens=LENGTH)
+    scores = scorer.probabilities([[list(map(int, row)) for row in rows] for rows in tables])
     fused = applied(model, parameters, tables)
     np.testing.assert_allclose(scores.probabilities, probabilities(objective, fused), atol=1e-5)
     np.testing.assert_allclose(scores.attention, fused.attention, atol=1e-5)
@@ -136,12 +136,13 @@ def test_scoring_is_the_forward_pass_of_training(objective):
     assert float(sums["right_verdicts"]) == (said == (batch["decoder_target_tokens"] == 2).any(-1)).sum()
 
 
-def test_claims_of_fewer_tables_and_other_lengths_in_any_order():
+def test_claims_of_fewer_tables_and_other_lengths_in_any_order(monkeypatch):
+    monkeypatch.setitem(TOKENS_PER_BATCH, "cpu", 128)
     parameters, rng = initialize(MODEL, 1), np.random.default_rng(0)
     claims = [
         [[*map(int, rng.integers(2, 60, rng.integers(0, 20))), 1] for _ in range(rng.integers(0, 4))] for _ in range(13)
     ]
-    scorer = FusionScorer(MODEL, parameters, texts=TABLES, max_tokens=24, tokens_per_batch=128)
+    scorer = FusionScorer(MODEL, parameters, texts=TABLES, max_tokens=24)
     whole = scorer.probabilities(claims)
     backwards = scorer.probabilities(claims[::-1])
     np.testing.assert_allclose(backwards.probabilities[::-1], whole.probabilities, atol=1e-5)

@@ -9,7 +9,7 @@ import lisax.world
 from lisax.corpora import open_folder
 from lisax.corpora.answer_cells import value_of
 from lisax.corpora.check import check
-from lisax.predict.arithmetic import aggregate
+from lisax.predict.aggregation import aggregate
 from lisax.records import Operation, split_cell_id
 
 SPLITS = ("train", "dev", "test")

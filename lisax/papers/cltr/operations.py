@@ -23,9 +23,8 @@ from lisax.papers.cltr.pool_scores import PoolScores
 from lisax.papers.cltr.recipe import AGGREGATION, CltrRecipe
 from lisax.papers.stages import Stage
 from lisax.predict import aggregation
-from lisax.predict.aggregation import Aggregator
+from lisax.predict.aggregation import Aggregator, aggregate
 from lisax.predict.answerer import QUESTIONS_AT_A_TIME
-from lisax.predict.arithmetic import aggregate
 from lisax.progress import say
 from lisax.records import Operation, Question, Table, split_cell_id
 from lisax.retrieval.table_store import TableStore

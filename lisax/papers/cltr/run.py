@@ -186,7 +186,7 @@ class Cltr(QuestionPipeline):
     def _build_index(self) -> None:
         self._build_words(self.index_folder)
         if RETRIEVER in self.recipe.train:
-            add_vectors(self.index_folder, Retriever.open(self.model_dir(RETRIEVER)), self.workers)
+            add_vectors(self.index_folder, Retriever(self.model_dir(RETRIEVER)), self.workers)
             self._fit_weight()
         elif self.recipe.backbone is not None:
             add_vectors(self.index_folder, SentenceEncoder.open(self.recipe.backbone), self.workers)

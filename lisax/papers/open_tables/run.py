@@ -39,8 +39,16 @@ from lisax.papers.stages import Stage
 from lisax.predict.judging import VERIFIED_AT_A_TIME
 from lisax.predict.model import Model
 from lisax.predict.opening import open_model
-from lisax.predict.table_decision import TableDecision, sufficiency
-from lisax.predict.table_verifier import ONE_BY_ONE, judged, table_shares, table_verdicts, tell_dropped_rows, tell_open
+from lisax.predict.table_verifier import (
+    ONE_BY_ONE,
+    TableDecision,
+    judged,
+    sufficiency,
+    table_shares,
+    table_verdicts,
+    tell_dropped_rows,
+    tell_open,
+)
 from lisax.predict.teaching import AT_A_TIME, open_teaching
 from lisax.predict.verdicts import Evidence, write_predictions
 from lisax.progress import say

@@ -28,7 +28,7 @@ from lisax.papers.settings import fact
 from lisax.papers.stages import Stage
 from lisax.papers.udt_qa.claims import ClaimChecks
 from lisax.papers.udt_qa.recipe import QuestionRecipe
-from lisax.predict.passage_search import open_search
+from lisax.predict.dense_search import open_search
 from lisax.predict.reader import Answer, Reader, answer_to_file
 from lisax.predict.retriever import add_vectors, open_encoder
 from lisax.progress import say
@@ -50,7 +50,7 @@ LEARNED = (TRAIN, VALIDATION)
 def _open_reading(
     model: Path, folder: Path
 ) -> Callable[[Sequence[tuple[Question, Sequence[str]]]], list[Sequence[Answer]]]:
-    reader, index = Reader.open(model), MixedIndex.open(folder)
+    reader, index = Reader(model), MixedIndex.open(folder)
     return lambda pairs: list(reader.read([(question.text, list(map(index.passage, ids))) for question, ids in pairs]))
 
 

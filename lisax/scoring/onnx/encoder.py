@@ -7,8 +7,17 @@ from __future__ import annotations
 import numpy as np
 
 from lisax.models.architectures import DualEncoderConfig, Model, PairConfig
-from lisax.scoring.onnx.file import FLOAT32, INT32
-from lisax.scoring.onnx.graph import LEAST_LENGTH, LOGITS, MASKED, PROBABILITIES, VECTORS, ModelGraph, Parameters
+from lisax.scoring.onnx.graph import (
+    FLOAT32,
+    INT32,
+    LEAST_LENGTH,
+    LOGITS,
+    MASKED,
+    PROBABILITIES,
+    VECTORS,
+    ModelGraph,
+    Parameters,
+)
 from lisax.weights.interop.architecture import is_listed
 
 

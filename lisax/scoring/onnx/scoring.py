@@ -14,6 +14,7 @@ import numpy as np
 from lisax.devices.batching import Progress, Tokens, by_tokens, padded
 from lisax.devices.finite import check_finite
 from lisax.errors import LisaxError
+from lisax.formats.vocabulary import EOS_ID
 from lisax.models.architectures import DualEncoderConfig, Model, PairConfig, T5Config
 from lisax.scoring.onnx.encoder import EncoderGraph
 from lisax.scoring.onnx.graph import TOKENS, ModelGraph, Parameters
@@ -22,7 +23,6 @@ from lisax.weights.checkpoints import nested
 from lisax.weights.interop.architecture import shapes_of_model
 from lisax.weights.interop.pieces import Checkpoint
 
-EOS_ID = 1  # that ends an answer
 TOKENS_PER_BATCH = 1024  # padding included: a batch's states stay in a core's cache
 
 
@@ -35,7 +35,6 @@ class OnnxTexts:
         parameters: Parameters,
         *,
         max_tokens: int,
-        tokens_per_batch: int | None = None,
         source: str | os.PathLike = "the model",
     ):
         """`max_tokens`: of the longest text; a longer one is an error: formats shorten, this does not. `source`: where
@@ -43,7 +42,6 @@ class OnnxTexts:
         import onnxruntime as ort
 
         self._parameters, self._max_tokens, self._source = parameters, max_tokens, source
-        self._tokens_per_batch = tokens_per_batch or TOKENS_PER_BATCH
         options = ort.SessionOptions()
         options.intra_op_num_threads = len(os.sched_getaffinity(0))
         # Threads that wait sleep: where others use the machine too, spinning would slow all of them.
@@ -60,7 +58,7 @@ class OnnxTexts:
         found = np.zeros((len(texts), *result.shape[1:]), np.float32)
         lengths = [len(text) for text in texts]
         # A text has the same result, to the last digit, in every batch of one width.
-        for rows, _, width in by_tokens(lengths, self._max_tokens, self._tokens_per_batch, 1, of_one_width=True):
+        for rows, _, width in by_tokens(lengths, self._max_tokens, TOKENS_PER_BATCH, 1, of_one_width=True):
             (found[rows],) = self._session.run(
                 [result.name], {TOKENS: padded([texts[row] for row in rows], len(rows), width)}
             )
@@ -105,7 +103,7 @@ class OnnxEncoder(OnnxTexts):
 
 
 class OnnxPairs(OnnxEncoder):
-    """`scoring.backends.ScoresPairs`."""
+    """Scores pairs as `scoring.texts.PairScoring` does in JAX."""
 
     probabilities = OnnxEncoder.results
 
@@ -129,7 +127,7 @@ class OnnxVectors(OnnxEncoder):
 
 
 class OnnxLabels(OnnxTexts):
-    """`scoring.backends.ScoresLabels`: what `scoring.labels.LabelScorer` is in JAX. `int8`: see `ModelGraph`."""
+    """Scores label words as `scoring.texts.LabelScorer` does in JAX. `int8`: see `ModelGraph`."""
 
     def __init__(
         self, config: T5Config, parameters: Parameters, pieces: Sequence[int], *, int8: bool = False, **options: Any
@@ -141,7 +139,7 @@ class OnnxLabels(OnnxTexts):
 
 
 class OnnxAnswers(OnnxTexts):
-    """`scoring.backends.ScoresAnswers`: what `scoring.answers.AnswerScorer` is in JAX. `int8`: see `ModelGraph`."""
+    """Scores answers as `scoring.texts.AnswerScorer` does in JAX. `int8`: see `ModelGraph`."""
 
     def __init__(
         self, config: T5Config, parameters: Parameters, answers: Sequence[Tokens], *, int8: bool = False, **options: Any

@@ -10,8 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lisax.models.architectures import Model, T5Config
-from lisax.scoring.onnx.file import FLOAT32, INT32, INT64
-from lisax.scoring.onnx.graph import BY_TOKEN, LOGITS, MASKED, PROBABILITIES, ModelGraph, Parameters
+from lisax.scoring.onnx.graph import (
+    BY_TOKEN,
+    FLOAT32,
+    INT32,
+    INT64,
+    LOGITS,
+    MASKED,
+    PROBABILITIES,
+    ModelGraph,
+    Parameters,
+)
 from lisax.weights.interop.architecture import is_listed
 
 EPSILON = 1e-6  # of T5's norms
