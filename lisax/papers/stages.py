@@ -241,7 +241,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _unit(file: Path, outputs: Sequence[Path]) -> Path:
-    """What is removed with a damaged file: its checkpoint, since training resumes from the one before, or folder."""
+    """The path to remove with a damaged file: its folder, or only its checkpoint, as training resumes from the last."""
     folder = next((path for path in outputs if path in file.parents), file)
     return folder / file.relative_to(folder).parts[0] if any(folder.glob("checkpoint_*")) else folder
 

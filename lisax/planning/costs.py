@@ -29,7 +29,7 @@ _CALLS = re.compile(r" calls=%?([\w.-]++)")
 
 @dataclasses.dataclass(frozen=True)
 class Costs:
-    """The costs of one step on one device. A figure that the compiler does not give is None; `missing` says why."""
+    """The costs of one step on one device. A figure that the compiler does not give is None; `missing` has the reason."""
 
     flops: float | None = None
     bytes: float | None = None  # that operations read and write, in memory and on the chip

@@ -31,7 +31,7 @@ Lookup = Callable[[str], "Passage | None"]
 
 @dataclasses.dataclass(frozen=True)
 class Draws:
-    """How examples are drawn. The defaults are LisT5's; those of the fields that say so are not in the paper (ours)."""
+    """How examples are drawn. The defaults are LisT5's; fields marked (ours) are not in the paper."""
 
     seed: int = 0
     ranking_window: negatives.Window = negatives.RANKING
@@ -94,7 +94,7 @@ def ranking(
     """Each gold sentence as relevant, and equally many irrelevant ones from the window of ranks.
 
     NOT ENOUGH INFO claims give no examples. `entities` are the titles of the pages with the gold evidence, in order of
-    first appearance (LisT5's training), or those that `draws.spot` finds."""
+    first appearance (LisT5's training), or the entities found by `draws.spot`."""
     skipped = Counter() if skipped is None else skipped
     for claim in claims:
         if not _has_evidence(claim):

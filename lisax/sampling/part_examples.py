@@ -105,7 +105,7 @@ def examples(
 
 
 def _thinned(parts: Sequence[PartExample], negatives: int, hard: int, rng: random.Random) -> list[PartExample]:
-    """In their order all positive parts, the `hard` others nearest to the question, `negatives` sampled of the rest."""
+    """All positive parts, the `hard` others nearest to the question, and `negatives` sampled of the rest, in order."""
     others = [i for i, part in enumerate(parts) if not part.label]
     kept = set()
     if hard and others:

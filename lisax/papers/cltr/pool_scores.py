@@ -194,7 +194,7 @@ def gold_run(scored: Iterable[PoolScores]) -> Iterator[Hit]:
 
 
 def by_cells(tables: Sequence[ScoredTable], of: str) -> np.ndarray:
-    """What a pool's tables are ordered by, float [tables]: best cells (`of` "max") or upper bounds ("bound")."""
+    """The values that order a pool's tables, float [tables]: best cells (`of` "max") or upper bounds ("bound")."""
     return np.array([getattr(table, of) for table in tables])
 
 

@@ -114,7 +114,7 @@ class Cltr(QuestionPipeline):
 
     @property
     def stored_weights(self) -> np.ndarray | None:
-        """The weights that are stored with the model. Who asks for cells needs none by which cells do not count."""
+        """The weights that are stored with the model; None if cells have no weight, as users ask for cells."""
         return self.fusion_weights if self.fusion_weights[0] > 0 else None
 
     def asked(self, role: str) -> tuple[list[Asked], list[Asked]]:

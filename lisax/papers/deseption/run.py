@@ -103,7 +103,7 @@ def _pointer_examples(
     steps: int,
     skipped: Counter,
 ) -> Iterator[PointerExample]:
-    """In training a whole evidence set is among the candidates; examples for choosing checkpoints are as in use."""
+    """Training adds a whole evidence set to the candidates; examples for choosing checkpoints are as in use."""
     if role == TRAIN:
         return pointer_examples.training(claims, ranked, *reads, steps=steps, skipped=skipped)
     return pointer_examples.as_used(claims, ranked, *reads)

@@ -174,7 +174,7 @@ class OpenTables(Pipeline):
 
     @functools.lru_cache(1 << 14)
     def _entities(self, claim: Claim, mode: str) -> Sequence[str]:
-        """What retrieves tables for a claim: spans of its own text, or entities linked against its gold table."""
+        """The entities that retrieve tables for a claim: spans of its text, or linked against its gold table."""
         return table_retrieval.entities(claim, mode, self._gold((claim,), mode))
 
     def _gold(self, claims: Iterable[Claim], mode: str) -> dict[str, Table]:

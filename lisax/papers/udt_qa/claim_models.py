@@ -24,8 +24,8 @@ DECIDED = (Label.SUPPORTS, Label.REFUTES)
 
 
 class MixedList5(List5):
-    """LisT5 trained only on claims that are true or false: what the pages leave open, tables and graphs may decide. NOT
-    ENOUGH INFO is learned from irrelevant units that the ranker selects in addition to the evidence."""
+    """LisT5 trained only on claims that are true or false: tables and graphs may decide the others. NOT ENOUGH INFO is
+    learned from irrelevant units that the ranker selects in addition to the evidence."""
 
     def __init__(self, data, out, recipe, *, index: Path, passages: int):
         super().__init__(data, out, recipe)
