@@ -50,7 +50,7 @@ def test_check(ray, bundles, pages, claims, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_rerank_and_verify(ray, bundles, pages, claims, tmp_path, monkeypatch):
+def test_retrieve_rerank_and_verify(ray, bundles, pages, claims, tmp_path, monkeypatch):
     monkeypatch.setattr(file_steps, "RANKED_AT_A_TIME", 2)
     monkeypatch.setattr(file_steps, "VERIFIED_AT_A_TIME", 2)
     given, documents = ["--index", pages.folder, "--claims", claims], tmp_path / "documents.trec"
@@ -58,19 +58,6 @@ def test_rerank_and_verify(ray, bundles, pages, claims, tmp_path, monkeypatch):
     ranked = tmp_path / "ranked.trec"
     same_at_workers(ranked, "rerank", *given, "--run", documents, "--model", bundles["ranker"])
     same_at_workers(tmp_path / "p.jsonl", "verify", *given, "--run", ranked, "--model", bundles["listwise"])
-
-
-@pytest.mark.slow
-def test_a_node_of_a_cluster_dies_with_its_worker(bundles, pages, claims, tmp_path, monkeypatch):
-    monkeypatch.setattr(file_steps, "VERIFIED_AT_A_TIME", 2)
-    given, found, out = ["--index", pages.folder, "--claims", claims], tmp_path / "run.trec", tmp_path / "out.jsonl"
-    run("retrieve", "documents", *given, "--out", found)
-    verify = ["verify", *given, "--run", found, "--model", bundles["pointer"]]
-    run(*verify, "--out", tmp_path / "alone")
-    with ray_cluster.nodes(3) as (address, nodes):
-        with ray_cluster.one_killed(partial(out), node=nodes[-1]) as killed:
-            run(*verify, "--out", out, "--workers", f"{address},3")
-    assert len(killed) > 1 and out.read_bytes() == (tmp_path / "alone").read_bytes()
 
 
 @pytest.mark.slow
