@@ -30,7 +30,7 @@ def test_questions_are_read_in_groups_and_an_interrupted_command_goes_on(tmp_pat
         return [[Answer(found[0].text.split()[1], 1.0)] if found else [] for _, found in questions]
 
     monkeypatch.setattr(reader, "QUESTIONS_AT_A_TIME", 4)
-    monkeypatch.setattr(reader.Reader, "open", lambda path: SimpleNamespace(passages=2, read=read))
+    monkeypatch.setattr(reader, "Reader", lambda path: SimpleNamespace(passages=2, read=read))
     out = tmp_path / "answers.jsonl"
     command = ["answer", f"--index={tmp_path}/index", "--reader=any", f"--questions={asked}", f"--out={out}"]
     assert cli.main(command) == 130 and not out.exists()

@@ -9,6 +9,7 @@ import pytest
 from lisax.errors import LisaxError
 from lisax.files.resumable import partial
 from lisax.papers.stages import Stage, StageRunner, Stopped
+from lisax.retrieval.blocks import checksum
 
 
 def test_a_stage_runs_once_and_again_when_its_settings_or_what_it_depends_on_change(tmp_path):
@@ -92,7 +93,9 @@ def test_a_stage_that_writes_nothing_is_an_error_and_until_stops(tmp_path):
     assert json.loads((tmp_path / "stages" / "s.json").read_text())["seconds"] >= 0
 
 
-META = '{"format": "lisax index", "version": 1, "components": {}}'
+def _meta(components: dict) -> str:
+    about = {"format": "lisax index", "version": 1, "crc32": checksum(json.dumps(components, sort_keys=True).encode())}
+    return json.dumps(about | {"components": components})
 
 
 def _three_files(out, ran):
@@ -107,7 +110,7 @@ def _three_files(out, ran):
         ):
             (out / file).parent.mkdir(parents=True, exist_ok=True)
             if not (out / file).exists():
-                (out / file).write_text(META if "meta" in file else f"the bytes of {file}")
+                (out / file).write_text(_meta({}) if "meta" in file else f"the bytes of {file}")
 
     outputs = [out / "lines.jsonl", out / "index", out / "models/m"]
     StageRunner(out).run(Stage("s", [], outputs, work))
@@ -149,8 +152,7 @@ def test_a_copied_run_with_other_times_is_as_it_was_written(tmp_path):
     (tmp_path / "b/models/m/fitted.json").write_text("{}")
     # Nor are a retriever's vectors the index's own.
     vectors = {"settings": {}, "parts": [], "digest": "", "files": {}}
-    described = {**json.loads(META), "components": {"dense": vectors}}
-    (tmp_path / "b/index/meta.json").write_text(json.dumps(described))
+    (tmp_path / "b/index/meta.json").write_text(_meta({"dense": vectors}))
     _three_files(tmp_path / "b", ran)
     assert ran == ["s"]
 

@@ -5,6 +5,7 @@ import gc
 import json
 import shutil
 
+import jax
 import numpy as np
 import pytest
 
@@ -183,7 +184,8 @@ def test_adapters_and_their_backbone_are_in_memory_once(trained, data, tmp_path)
     other = train(tmp_path / "other", data, "lora.Lora.targets = 'query'", NO_DEV, **values)
     models = [Model.open(folder, backend=JAX)._scorer for folder in (trained.model_dir, other.model_dir)]
     backbone = SentenceEncoder.open(data / "hf", backend=JAX).encoder
-    shared, of_other, alone = ({id(leaf) for leaf in one.leaves} for one in (*models, backbone))
+    parameters = (jax.tree.leaves(one._loop.parameters) for one in (*models, backbone))
+    shared, of_other, alone = ({id(leaf) for leaf in leaves} for leaves in parameters)
     assert alone < shared and alone < of_other and len(shared & of_other) == len(alone) == len(backbone.leaves)
     assert len(shared - of_other) == 2 * 6 * 2 + 2 and len(of_other - shared) == 2 * 2 + 2
 
