@@ -28,7 +28,7 @@ from lisax.formats.ranking import RANK
 from lisax.predict.model import Model
 from lisax.scoring.backends import JAX, ONNX
 from lisax.training.export import EXPORTED_NAME, SAVED_MODEL_NAME, export
-from lisax.weights import safetensors_file
+from lisax.weights.interop import safetensors_files
 from lisax.weights.model_folder import ModelFolder
 from lisax.world import write
 
@@ -76,7 +76,7 @@ def programs(bundle: Path, padding: int, formats: Sequence[str]) -> dict[str, Wa
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(bundle / "scorer.onnx", options, providers=["CPUExecutionProvider"])
     program = jax.jit(jax_export.deserialize((bundle / EXPORTED_NAME).read_bytes()).call)
-    parameters = safetensors_file.read(bundle / "model.safetensors")
+    parameters = safetensors_files.read(bundle / "model.safetensors")
     parameters = {name: jax.numpy.asarray(array) for name, array in parameters.items()}
     ways = {
         "scorer.onnx": lambda tokens: session.run(["probabilities"], {"tokens": tokens})[0],

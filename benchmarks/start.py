@@ -74,9 +74,8 @@ def write_bundle(folder: Path) -> None:
     from lisax.models.architectures import T5Config
     from lisax.models.t5 import initialize
     from lisax.training import export
-    from lisax.weights.checkpoints import CheckpointWriter, SaveCheckpointConfig
+    from lisax.weights.checkpoints import CheckpointWriter, SaveCheckpointConfig, TrainState
     from lisax.weights.model_folder import ModelFolder
-    from lisax.weights.train_state import TrainState
 
     card = {"architecture": dataclasses.asdict(T5Config())}
     card |= LABEL_POINTWISE.card(presets.PAPER, 512)

@@ -29,7 +29,7 @@ from lisax.training.gin_files import parsed
 from lisax.training.losses import Loss
 from lisax.training.optimizers import Adafactor
 from lisax.training.step import make_train_step
-from lisax.weights.train_state import TrainState
+from lisax.weights.checkpoints import TrainState
 from tests.models.reference import torch_t5
 
 ROWS, INPUTS, TARGETS = 8, 128, 8

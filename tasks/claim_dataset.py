@@ -105,10 +105,7 @@ class ClaimDataset:
                 f"`folder`, found {self.evidence!r:.80}"
             )
         if self.sentences is not None and (
-            type(self.sentences) is not int
-            or not 1 <= self.sentences <= LIST_LENGTH
-            or self.over_tables
-            or self.over_cells
+            type(self.sentences) is not int or not 1 <= self.sentences <= LIST_LENGTH or self.kind != "sentences"
         ):
             raise LisaxError(
                 f"dataset '{self.name}': `sentences` is an integer from 1 to {LIST_LENGTH}, for claims that sentences "
@@ -119,9 +116,9 @@ class ClaimDataset:
                 f"dataset '{self.name}': `contrasts` is a number of examples, for claims that sentences decide; found "
                 f"{self.contrasts!r:.80}"
             )
-        if self.reranked is not None and self.over_tables:
+        if self.reranked is not None and self.kind == "tables":
             raise LisaxError(f"dataset '{self.name}': `reranked` is for sentences; give the run of tables as `run`")
-        if (self.run is not None or self.reranked is not None) and self.over_cells:
+        if (self.run is not None or self.reranked is not None) and self.kind == "cells":
             raise LisaxError(
                 f"dataset '{self.name}': rows and columns are those of the tables that answer; no run is read for them"
             )
@@ -138,26 +135,20 @@ class ClaimDataset:
             return "cells" if self.questions is not None else "sentences" if self.tables is None else "tables"
         if self.evidence is not None:
             return self.evidence
-        dataset = open_folder(self.folder)
+        dataset = self._opened
         if dataset.table_claim_splits:
             return "tables" if next(iter(dataset.documents(self.watch())), None) is None else "sentences"
         return "cells" if dataset.question_splits and not dataset.splits else "sentences"
 
-    @property
-    def over_tables(self) -> bool:
-        """Whether tables, not sentences, decide the claims."""
-        return self.kind == "tables"
-
-    @property
-    def over_cells(self) -> bool:
-        """Whether it is questions, which cells of tables answer."""
-        return self.kind == "cells"
+    @functools.cached_property
+    def _opened(self) -> Dataset:
+        return open_folder(self.folder)
 
     @property
     def claim_files(self) -> dict[str, Path]:
         """Split -> the file of its claims or questions, or the folder."""
         if self.folder is not None:
-            dataset = open_folder(self.folder)
+            dataset = self._opened
             splits, what = {
                 "sentences": (dataset.splits, "claims"),
                 "tables": (dataset.table_claim_splits, "claims over tables"),
@@ -165,10 +156,10 @@ class ClaimDataset:
             }[self.kind]
             if not splits:
                 raise DataError(f"the folder has no {what}", path=self.folder)
-            if not self.over_tables and not self.over_cells:
+            if self.kind == "sentences":
                 return {split: dataset.claim_file(split) for split in splits}
             return dict.fromkeys(splits, Path(self.folder))
-        files = self.questions if self.over_cells else self.claims
+        files = self.questions if self.kind == "cells" else self.claims
         if not isinstance(files, Mapping):
             return {"train": Path(files)}
         return {split: Path(path) for split, path in files.items()}
@@ -185,30 +176,23 @@ class ClaimDataset:
         return lambda split: self.out_folder / file_name(stem, split)
 
     def read_claims(self, split: str, watch: Watch) -> Iterator[Claim]:
-        if self.folder is not None:
-            dataset = open_folder(self.folder)
-            return dataset.table_claims(split, watch) if self.over_tables else dataset.claims(split, watch)
-        return read_claims(self.claim_files[split], watch)
+        if self.folder is None:
+            return read_claims(self.claim_files[split], watch)
+        return (self._opened.table_claims if self.kind == "tables" else self._opened.claims)(split, watch)
 
     def read_questions(self, split: str, watch: Watch) -> Iterator[Question]:
-        if self.folder is not None:
-            return self._opened.questions(split, watch)
-        return plain.read_questions(self.claim_files[split], watch)
-
-    @functools.cached_property
-    def _opened(self) -> Dataset:
-        return open_folder(self.folder)
+        if self.folder is None:
+            return plain.read_questions(self.claim_files[split], watch)
+        return self._opened.questions(split, watch)
 
     def read_pages(self) -> Iterator[Document]:
         watch = self.watch()  # FoolMeTwice's pages are made of its claims
-        yield from (
-            plain.read_pages(self.corpus, watch) if self.folder is None else open_folder(self.folder).documents(watch)
-        )
+        yield from plain.read_pages(self.corpus, watch) if self.folder is None else self._opened.documents(watch)
         watch.tell()
 
     def read_tables(self) -> Iterator[Table]:
         if self.folder is not None:
-            return open_folder(self.folder).tables()
+            return self._opened.tables()
         path = Path(self.tables)
         return files.FileFolder(path).tables() if path.is_dir() else plain.read_tables(path)
 

@@ -97,15 +97,14 @@ def ranking_figures(
 
 def ranking_scores(targets: Sequence[Mapping[str, str]], scores: Sequence[float]) -> dict[str, float]:
     """`ranking_figures` from a model's log-likelihood of each target, as seqio's score mode gives it."""
-    relevant = [target["relevant"] for target in targets]
-    return ranking_figures([target["claim_id"] for target in targets], relevant, _relevance(relevant, scores))
+    return ranking_figures(*_of_words(targets, scores))
 
 
-def _relevance(relevant: Sequence[bool], scores: Sequence[float]) -> list[float]:
-    """The likelihood p of the word `false` stands for a relevance of 1 - p. Our own scorer's softmax over the two words
-    goes straight to the figures."""
+def _of_words(targets: Sequence[Mapping], scores: Sequence[float]) -> tuple[list[str], list[bool], list[float]]:
+    """The arguments of both figures: the likelihood p of the word `false` stands for a relevance of 1 - p."""
+    ids, relevant = ([target[name] for target in targets] for name in ("claim_id", "relevant"))
     likelihood = [math.exp(min(float(score), 0.0)) for score in scores]
-    return [p if is_relevant else 1 - p for p, is_relevant in zip(likelihood, relevant)]
+    return ids, relevant, [p if is_relevant else 1 - p for p, is_relevant in zip(likelihood, relevant)]
 
 
 def part_figures(question_ids: Sequence[str], relevant: Sequence[bool], scores: Sequence[float]) -> dict[str, float]:
@@ -130,8 +129,7 @@ def part_figures(question_ids: Sequence[str], relevant: Sequence[bool], scores: 
 
 def part_scores(targets: Sequence[Mapping[str, str]], scores: Sequence[float]) -> dict[str, float]:
     """`part_figures` from a model's log-likelihood of each target."""
-    relevant = [target["relevant"] for target in targets]
-    return part_figures([target["claim_id"] for target in targets], relevant, _relevance(relevant, scores))
+    return part_figures(*_of_words(targets, scores))
 
 
 def pair_accuracy(targets: Sequence[Mapping], predictions: Sequence[Sequence[float]]) -> dict[str, float]:
@@ -142,13 +140,14 @@ def pair_accuracy(targets: Sequence[Mapping], predictions: Sequence[Sequence[flo
 
 def pair_ranking(targets: Sequence[Mapping], predictions: Sequence[Sequence[float]]) -> dict[str, float]:
     """`ranking_figures` by the probability of the first class, relevant."""
-    scores = [prediction[0] for prediction in predictions]
-    return ranking_figures(
-        [target["claim_id"] for target in targets], [not target["class"] for target in targets], scores
-    )
+    return ranking_figures(*_of_pairs(targets, predictions))
 
 
 def pair_parts(targets: Sequence[Mapping], predictions: Sequence[Sequence[float]]) -> dict[str, float]:
     """`part_figures` by the probability of the first class, relevant."""
-    scores = [prediction[0] for prediction in predictions]
-    return part_figures([target["claim_id"] for target in targets], [not target["class"] for target in targets], scores)
+    return part_figures(*_of_pairs(targets, predictions))
+
+
+def _of_pairs(targets: Sequence[Mapping], predictions: Sequence) -> tuple[list[str], list[bool], list[float]]:
+    ids, relevant = [target["claim_id"] for target in targets], [not target["class"] for target in targets]
+    return ids, relevant, [prediction[0] for prediction in predictions]

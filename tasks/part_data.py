@@ -49,7 +49,7 @@ def read(dataset: ClaimDataset, split: str) -> list[Placed]:
 
 
 def build(dataset: ClaimDataset, questions: Mapping[str, list[Placed]], skipped: Counter) -> dict[str, dict[str, int]]:
-    """Writes the files of both kinds for every split; returns {"rows" or "columns": {split: examples}}."""
+    """Writes the files of both kinds for every split; returns {split: {"rows" or "columns": examples}}."""
     wanted = {_table_of(unit) for placed in questions.values() for question, *_ in placed for unit in question.evidence}
     wrong = _wrong_tables(dataset)
     wanted.update(table for tables in wrong.values() for table in tables)
@@ -64,9 +64,8 @@ def build(dataset: ClaimDataset, questions: Mapping[str, list[Placed]], skipped:
         written = part_examples.write_all(
             dataset.out_folder, split, found, tables.get, negative_tables=every, skipped=skipped
         )
-        for kind, number in written.items():
-            counts.setdefault(f"{kind}s", {})[split] = number
-    if not any(number for of_split in counts.values() for number in of_split.values()):
+        counts[split] = {f"{kind}s": number for kind, number in written.items()}
+    if not any(number for written in counts.values() for number in written.values()):
         raise DataError(
             "none of the questions is answered by a cell: nothing to train on",
             path=next(iter(dataset.claim_files.values())),

@@ -35,11 +35,9 @@ def add_both(
     options: Options = Options(),
     *,
     add: Callable[..., seqio.Task] = example_tasks.add,
-) -> dict[str, str]:
+) -> None:
     """Registers `{name}_rows`, `{name}_columns` and the mixture `{name}_parts` of equal numbers of examples of each;
-    `add` is that of `example_tasks`, or of `pairs`. Returns {variant: name}."""
-    names = {variant: f"{name}_{variant}" for variant in VARIANTS}
+    `add` is that of `example_tasks`, or of `pairs`."""
     for variant, kind in KINDS.items():
-        add(names[variant], TABLE_PARTS, file_of(kind), options)
-    seqio.MixtureRegistry.add(names[PARTS], [names[variant] for variant in KINDS], default_rate=1.0)
-    return names
+        add(f"{name}_{variant}", TABLE_PARTS, file_of(kind), options)
+    seqio.MixtureRegistry.add(f"{name}_{PARTS}", [f"{name}_{variant}" for variant in KINDS], default_rate=1.0)

@@ -18,7 +18,6 @@ from lisax.errors import LisaxError
 from lisax.formats.format import Format
 from lisax.formats.labelling import LABEL_POINTWISE
 from lisax.formats.pointing import COLUMNS, POINT_DOCUMENTS, POINT_SENTENCES, PointerExample, pointer_targets
-from lisax.formats.presets import Preset
 from lisax.formats.ranking import RANK
 
 from . import example_tasks, metrics
@@ -38,33 +37,28 @@ def add_all() -> None:
         add(name, text_format, examples(name))
 
 
-def add(name: str, text_format: Format, file_of: FileOf, options: Options = Options()) -> seqio.Task:
+def add(name: str, text_format: Format, file_of: FileOf) -> seqio.Task:
     """Registers a pointing task over a file of pointer examples."""
     task = add_lines(
         name,
         file_of,
-        functools.partial(encode_candidates, task=name, text_format=text_format, preset=options.preset),
-        head_features(options.vocabulary or encoder_vocabulary(), COLUMNS),
-        splits=options.splits,
+        functools.partial(encode_candidates, task=name, text_format=text_format),
+        head_features(encoder_vocabulary(), COLUMNS),
+        splits=Options.splits,
         metrics=[metrics.pointed_recall],
         target=with_sets,
     )
     return example_tasks.described(
         task,
         text_format,
-        options.preset,
+        None,
         lambda lengths: lengths["inputs"] // (lengths["targets"] // COLUMNS),
         lambda lengths: lengths["targets"] // COLUMNS,
     )
 
 
 def encode_candidates(
-    vocabulary: seqio.Vocabulary,
-    lengths: Mapping[str, int],
-    *,
-    task: str,
-    text_format: Format,
-    preset: Preset | None,
+    vocabulary: seqio.Vocabulary, lengths: Mapping[str, int], *, task: str, text_format: Format
 ) -> Encoded:
     """Inputs [k * L] and targets [k * COLUMNS], with ids and texts.
 
@@ -81,7 +75,7 @@ def encode_candidates(
             f"task '{task}': TASK_FEATURE_LENGTHS must be {{'inputs': k * L, 'targets': k * {COLUMNS}}} "
             f"for k candidates of L tokens, found {lengths or None}"
         )
-    encode = example_tasks.each_encoder_of(vocabulary, preset, text_format)
+    encode = example_tasks.each_encoder_of(vocabulary, None, text_format)
 
     @kept_by_line
     def one(line: bytes) -> Row:

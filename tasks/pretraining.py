@@ -28,27 +28,25 @@ TEXTS_JOINED = 128  # texts joined before they are cut into stretches
 UNLIMITED = 512
 
 
-def noise_sizes(
-    length: int, noise_density: float = NOISE_DENSITY, mean_span: float = MEAN_SPAN, max_spans: int = EXTRA_IDS
-) -> tuple[int, int]:
+def noise_sizes(length: int, max_spans: int = EXTRA_IDS) -> tuple[int, int]:
     """(noise tokens, noise spans) of `length` >= 2 tokens: both at least 1, and room for an equal number of spans of
     text."""
-    noise = min(max(round(length * noise_density), 1), length - 1)
-    spans = min(max(round(noise / mean_span), 1), noise, length - noise, max_spans)
+    noise = min(max(round(length * NOISE_DENSITY), 1), length - 1)
+    spans = min(max(round(noise / MEAN_SPAN), 1), noise, length - noise, max_spans)
     return noise, spans
 
 
-def lengths_of(length: int, **sizes) -> tuple[int, int]:
+def lengths_of(length: int, max_spans: int = EXTRA_IDS) -> tuple[int, int]:
     """Tokens of (inputs, targets), each with EOS, that a stretch of `length` tokens becomes."""
-    noise, spans = noise_sizes(length, **sizes)
+    noise, spans = noise_sizes(length, max_spans)
     return length - noise + spans + 1, noise + spans + 1
 
 
-def stretch_length(inputs: int, targets: int | None = None, **sizes) -> int:
+def stretch_length(inputs: int, targets: int | None = None, max_spans: int = EXTRA_IDS) -> int:
     """The longest stretch whose corrupted inputs and targets fit."""
     length = 1
     while True:
-        needed_inputs, needed_targets = lengths_of(length + 1, **sizes)
+        needed_inputs, needed_targets = lengths_of(length + 1, max_spans)
         if needed_inputs > inputs or (targets is not None and needed_targets > targets):
             break
         length += 1
@@ -60,14 +58,14 @@ def stretch_length(inputs: int, targets: int | None = None, **sizes) -> int:
 
 
 def corrupt(
-    tokens: np.ndarray, rng: np.random.Generator, first_sentinel: int, **sizes
+    tokens: np.ndarray, rng: np.random.Generator, first_sentinel: int, max_spans: int = EXTRA_IDS
 ) -> tuple[np.ndarray, np.ndarray]:
     """(inputs, targets) of tokens [length >= 2] int32, both ending in EOS.
 
     Text and noise alternate, text first: t0 n0 t1 n1 … becomes t0 <s0> t1 <s1> … and <s0> n0 <s1> n1 …, where
     <si> is `first_sentinel - i`. Every division into spans is equally likely.
     """
-    noise, spans = noise_sizes(len(tokens), **sizes)
+    noise, spans = noise_sizes(len(tokens), max_spans)
     noise_lengths = _division(noise, spans, rng)
     text_lengths = _division(len(tokens) - noise, spans, rng)
     ends = np.cumsum(np.stack([text_lengths, noise_lengths], axis=1).ravel())[:-1]
@@ -95,9 +93,8 @@ def span_corruption(
     """{"line": {"text"} as JSON} -> inputs and targets; a stretch gets new noise each epoch."""
     vocabulary = output_features["inputs"].vocabulary
     to_ids = encoder_of(vocabulary)
-    sizes = {"max_spans": vocabulary.extra_ids}
-    given = sequence_length or {}
-    length = stretch_length(given.get("inputs") or UNLIMITED, given.get("targets"), **sizes)
+    max_spans, given = vocabulary.extra_ids, sequence_length or {}
+    length = stretch_length(given.get("inputs") or UNLIMITED, given.get("targets"), max_spans)
     first_sentinel = vocabulary.vocab_size - 1
 
     def text_of(line: bytes) -> str:
@@ -108,10 +105,8 @@ def span_corruption(
 
     def stretches(lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         tokens = np.array([i for line in lines for i in to_ids(text_of(line))], np.int32)
-        rows = [tokens[start : start + length] for start in range(0, len(tokens), length)]
         # A rest of one token cannot be divided into text and noise.
-        rows = [row for row in rows if len(row) > 1]
-        return flat(rows)
+        return flat([tokens[start : start + length] for start in range(0, len(tokens) - 1, length)])
 
     def join(batch):
         tokens, lengths = tf.numpy_function(stretches, [batch["line"]], [tf.int32, tf.int64])
@@ -120,7 +115,7 @@ def span_corruption(
     @seqio.map_over_dataset(num_seeds=1)
     def add_noise(row, seed):
         def corrupted(tokens, seed):
-            return corrupt(tokens, np.random.default_rng(seed.astype(np.uint32)), first_sentinel, **sizes)
+            return corrupt(tokens, np.random.default_rng(seed.astype(np.uint32)), first_sentinel, max_spans)
 
         inputs, targets = tf.numpy_function(corrupted, [row["tokens"], seed], [tf.int32, tf.int32])
         for column in (inputs, targets):
@@ -130,16 +125,11 @@ def span_corruption(
     return add_noise(dataset.batch(TEXTS_JOINED).map(join, num_parallel_calls=2).unbatch())
 
 
-def add(
-    name: str,
-    file_of: locations.FileOf,
-    vocabulary: seqio.Vocabulary | None = None,
-    splits: tuple[str, ...] = ("train", "dev"),
-) -> seqio.Task:
+def add(name: str, file_of: locations.FileOf, vocabulary: seqio.Vocabulary | None = None) -> seqio.Task:
     """Registers span corruption over files of {"text"} lines."""
     return seqio.TaskRegistry.add(
         name,
-        source=LineSource(name, file_of, splits),
+        source=LineSource(name, file_of, ("train", "dev")),
         preprocessors=[seqio.CacheDatasetPlaceholder(), functools.partial(span_corruption, task=name)],
         output_features=example_tasks.features(vocabulary or default_vocabulary()),
         metric_fns=[],

@@ -4,41 +4,14 @@
     mine = register("mine", folder="my_data", vocabulary="spiece.model")
     mine.write_gin("mine.gin", "label_listwise_infused")  # and mine.json, which mine.gin names: nothing else is needed
 
-`my_data` is a folder that `lisax data check` knows, for example claims.train.jsonl, claims.dev.jsonl and
-pages.jsonl (`lisax.corpora.plain` gives their fields). The same as JSON, for MIXTURE_OR_TASK_MODULE, LISAX_TASKS or
-`register_file`:
+`my_data` is a folder that `lisax data check` knows, for example claims.train.jsonl, claims.dev.jsonl and pages.jsonl.
+The same as JSON, for MIXTURE_OR_TASK_MODULE, LISAX_TASKS or `register_file`, with the fields of `ClaimDataset`:
 
     {"name": "mine", "folder": "my_data", "vocabulary": "spiece.model"}
 
-Labels of other names are given with their meaning, `labels={"yes": "SUPPORTS", "DISPUTED": None}`; the claims of one
-that stands for None (null in JSON) are left out, and a name without a meaning is an error.
-
-This gives mine_rank, mine_rank_entities, mine_label_pointwise, mine_label_listwise,
-mine_label_listwise_infused and mine_claim_only, after the data are checked line by line, and
-mine_span_corruption over the corpus.
-
-Where the vocabulary is an encoder's, the same tasks are for pair scorers on it, which read claim and evidence as two
-texts (`lisax.tasks.pairs`); there is no span corruption. The gin file then trains an adapter of the encoder:
-
-    mine = register("mine", folder="my_data", vocabulary="minilm")  # or a tokenizer.json
-    mine.write_gin("mine.gin")
-
-Claims that tables decide are taken the same way: a folder of TabFact's or InfoTabs' layout, or claims.*.jsonl whose
-evidence is one table's id with tables.jsonl or a folder `tables/`; or the files:
-
-    register("mine", claims={"train": "train.jsonl", "dev": "dev.jsonl"}, tables="tables.jsonl", vocabulary="train")
-
-They give mine_tables_closed, mine_tables_one, mine_tables_top3 (5, 10), mine_tables_fusion_top1 (3, 5, 10) and
-mine_tables_claim_only, see `lisax.tasks.tables`. `evidence="tables"` chooses them in a folder that has both kinds.
-
-Questions over tables give mine_rows, mine_columns and both as the mixture mine_parts, see `lisax.tasks.parts`: a folder
-of WikiTableQuestions', WikiSQL's, TabMCQ's or NQ-tables' layout, or questions.*.jsonl with tables.jsonl or `tables/`;
-or
-
-    register("mine", questions={"train": "train.jsonl", "dev": "dev.jsonl"}, tables="tables.jsonl", vocabulary="train")
-
-A question's evidence are the cells that answer it (`T7#r0c2`), or its table (`T7`), in which its answers are looked
-for.
+The data are checked line by line first. `docs/data.md` has the tasks that they give; claims over tables give
+mine_tables_closed, mine_tables_one, mine_tables_top3 (5, 10), mine_tables_fusion_top1 (3, 5, 10) and
+mine_tables_claim_only (see `lisax.tasks.tables`).
 """
 
 from __future__ import annotations
@@ -50,23 +23,24 @@ import logging
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import seqio
 
 from lisax.errors import DataError, LisaxError
 from lisax.files.writing import atomic_write, write_json
 from lisax.formats import presets
-from lisax.formats.vocabulary import PROMPT_CHARACTERS, Vocabulary, unwritten
+from lisax.formats.vocabulary import PROMPT_CHARACTERS, Vocabulary, train_vocabulary, unwritten
 from lisax.weights.pretrained import is_named
 from lisax.weights.vocabulary_check import vocabulary_of
 
 from . import part_data, parts, sentence_data, table_data, tables
-from .claim_dataset import BY_SPLIT, PATHS, ClaimDataset, Files, is_word
+from .claim_dataset import BY_SPLIT, PATHS, ClaimDataset, is_word
 from .example_tasks import Options
-from .vocabularies import ByteVocabulary, Pieces, SentencePieces, encoder_of, plain_of, train_vocabulary
+from .vocabularies import ByteVocabulary, Pieces, SentencePieces, encoder_of, plain_of
 
 log = logging.getLogger(__name__)
 
@@ -213,39 +187,13 @@ utils.RestoreCheckpointConfig.restore_step = False
 """
 
 
-def register(
-    name: str,
-    *,
-    folder: str | os.PathLike | None = None,
-    claims: Files | None = None,
-    questions: Files | None = None,
-    corpus: str | os.PathLike | None = None,
-    tables: str | os.PathLike | None = None,
-    evidence: str | None = None,
-    vocabulary: str | os.PathLike | None = None,
-    run: str | os.PathLike | None = None,
-    reranked: str | os.PathLike | None = None,
-    sentences: int | None = None,
-    contrasts: int = 0,
-    columns: int = 3,
-    preset: str | None = None,
-    seed: int = 0,
-    labels: Mapping[str, str | None] | None = None,
-    skip_bad: bool = False,
-    out: str | os.PathLike | None = None,
-) -> Registered:
+def register(name: str, **fields: Any) -> Registered:
     """Checks a dataset, writes its example files unless they are there, and registers its tasks: for T5, or for pair
     scorers where `vocabulary` is an encoder's, a `tokenizer.json` or a name such as "minilm".
 
-    `ClaimDataset` explains the fields. Every complaint about the data names file, line and field.
+    `ClaimDataset` has the fields and explains them. Every complaint about the data names file, line and field.
     """
-    # fmt: off
-    return register_dataset(ClaimDataset(
-        name, folder=folder, claims=claims, questions=questions, corpus=corpus, tables=tables, evidence=evidence,
-        vocabulary=vocabulary, run=run, reranked=reranked, sentences=sentences, contrasts=contrasts, columns=columns,
-        preset=preset, seed=seed, labels=labels, skip_bad=skip_bad, out=out,
-    ))
-    # fmt: on
+    return register_dataset(ClaimDataset(name, **fields))
 
 
 def register_dataset(dataset: ClaimDataset) -> Registered:
@@ -271,7 +219,7 @@ def register_dataset(dataset: ClaimDataset) -> Registered:
 
 
 def _check_preset(dataset: ClaimDataset, vocabulary: seqio.Vocabulary | None) -> None:
-    if isinstance(vocabulary, Pieces) and dataset.preset is not None and not dataset.over_tables:
+    if isinstance(vocabulary, Pieces) and dataset.preset is not None and dataset.kind != "tables":
         raise LisaxError(
             f"dataset '{dataset.name}': `preset` is a wording of T5's inputs, and {vocabulary.file} is an encoder's "
             "vocabulary, for pairs of texts, which have none: leave it out"
@@ -289,19 +237,7 @@ def register_file(path: str | os.PathLike) -> Registered:
         raise DataError(f"not valid JSON: {error}", path=path) from None
     if not isinstance(fields, dict) or not isinstance(fields.get("name"), str):
         raise DataError("expected a JSON object with a name", path=path, field="name")
-
-    def beside(value):
-        return path.parent / value if isinstance(value, str) else value
-
-    for field in PATHS:
-        if field in fields and not (field == "vocabulary" and is_word(fields[field])):
-            fields[field] = beside(fields[field])
-    for field in BY_SPLIT:
-        files = fields.get(field)
-        if files is not None:
-            fields[field] = (
-                {split: beside(file) for split, file in files.items()} if isinstance(files, dict) else beside(files)
-            )
+    fields = _with_paths(fields, lambda value: path.parent / value if isinstance(value, str) else value)
     known = [field.name for field in dataclasses.fields(ClaimDataset)]
     if unknown := next((field for field in fields if field not in known), None):
         raise LisaxError(f"dataset '{fields['name']}': unknown field '{unknown}'; there are {', '.join(known)}")
@@ -317,16 +253,18 @@ def _known_tasks() -> set[str]:
 
 
 def _as_json(dataset: ClaimDataset) -> dict:
-    def absolute(value):
-        if isinstance(value, Mapping):
-            return {key: absolute(path) for key, path in value.items()}
-        return str(Path(value).resolve())
-
     fields = {field: value for field, value in dataclasses.asdict(dataset).items() if value is not None}
-    for field in (*BY_SPLIT, *PATHS):
-        if field in fields and not (field == "vocabulary" and is_word(fields[field])):
-            fields[field] = absolute(fields[field])
-    return fields
+    return _with_paths(fields, lambda value: str(Path(value).resolve()))
+
+
+def _with_paths(fields: dict[str, Any], changed: Callable[[Any], Any]) -> dict[str, Any]:
+    """The fields of a dataset, each path in them `changed`."""
+    given = [field for field in (*BY_SPLIT, *PATHS) if fields.get(field) is not None]
+    paths = {field: fields[field] for field in given if field != "vocabulary" or not is_word(fields[field])}
+    return fields | {
+        field: {split: changed(file) for split, file in value.items()} if isinstance(value, Mapping) else changed(value)
+        for field, value in paths.items()
+    }
 
 
 def _vocabulary(dataset: ClaimDataset) -> seqio.Vocabulary | None:
@@ -366,7 +304,10 @@ def _build(dataset: ClaimDataset, data: ModuleType, vocabulary: seqio.Vocabulary
             f"dataset '{dataset.name}': `labels` leaves out every claim of {dataset.claim_files[empty]}: map a label to "
             "'SUPPORTS', 'REFUTES' or 'NOT ENOUGH INFO'"
         )
-    counts = data.build(dataset, claims, skipped)
+    counts: dict[str, dict[str, int]] = {}
+    for split, written in data.build(dataset, claims, skipped).items():
+        for stem, number in written.items():
+            counts.setdefault(stem, {})[split] = number
     for reason, number in skipped.items():
         log.warning("%s: %s: %d", dataset.name, reason, number)
     if str(dataset.vocabulary) == "train":

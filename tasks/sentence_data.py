@@ -32,7 +32,7 @@ read = checked_claims
 
 
 def build(dataset: ClaimDataset, claims: Mapping[str, list[Claim]], skipped: Counter) -> dict[str, dict[str, int]]:
-    """Writes `{variant}.{split}.jsonl` for every variant of `files.write_all`; returns {variant: {split: examples}}."""
+    """Writes `{variant}.{split}.jsonl` for every variant of `files.write_all`; returns {split: {variant: examples}}."""
     check_ids(dataset, claims)
     out = dataset.out_folder
     candidates = _candidates(dataset, [claim for of_split in claims.values() for claim in of_split])
@@ -51,12 +51,11 @@ def build(dataset: ClaimDataset, claims: Mapping[str, list[Claim]], skipped: Cou
     for run, path in ((candidates, dataset.run), (reranked, dataset.reranked)):
         if path and passages.keys().isdisjoint(unit for units in run.values() for unit in units):
             raise DataError("none of its ids is a sentence of the corpus ({page}_{n})", path=path)
-    counts: dict[str, dict[str, int]] = {}
     draws = files.Draws(dataset.seed, contrasts=dataset.contrasts)
     if dataset.sentences is not None:
         draws = dataclasses.replace(draws, lists=LISTS, length=dataset.sentences)
-    for split, of_split in claims.items():
-        written = files.write_all(
+    counts = {
+        split: files.write_all(
             out,
             split,
             of_split,
@@ -67,8 +66,8 @@ def build(dataset: ClaimDataset, claims: Mapping[str, list[Claim]], skipped: Cou
             training=split == "train",
             skipped=skipped,
         )
-        for variant, number in written.items():
-            counts.setdefault(variant, {})[split] = number
+        for split, of_split in claims.items()
+    }
     files.write_texts(out, dataset.read_pages(), DEV_PAGES)
     return counts
 

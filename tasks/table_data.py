@@ -27,7 +27,7 @@ read = checked_claims
 
 
 def build(dataset: ClaimDataset, claims: Mapping[str, list[Claim]], skipped: Counter) -> dict[str, dict[str, int]]:
-    """Writes `{stem}.{split}.jsonl` for every stem of `table_examples.write_all`; returns {stem: {split: examples}}."""
+    """Writes `{stem}.{split}.jsonl` for every stem of `table_examples.write_all`; returns {split: {stem: examples}}."""
     from lisax.retrieval import cells, linking, runs
 
     check_ids(dataset, claims)
@@ -46,9 +46,8 @@ def build(dataset: ClaimDataset, claims: Mapping[str, list[Claim]], skipped: Cou
     claims = with_evidence(dataset, claims, gold - found.keys(), "a table of the collection")
     if dataset.run is not None and found.keys().isdisjoint(table for ranked in run.values() for table in ranked):
         raise DataError("none of its ids is a table of the collection", path=dataset.run)
-    counts: dict[str, dict[str, int]] = {}
-    for split, of_split in claims.items():
-        written = table_examples.write_all(
+    return {
+        split: table_examples.write_all(
             out,
             split,
             of_split,
@@ -58,9 +57,8 @@ def build(dataset: ClaimDataset, claims: Mapping[str, list[Claim]], skipped: Cou
             in_training=split == "train",
             skipped=skipped,
         )
-        for stem, number in written.items():
-            counts.setdefault(stem, {})[split] = number
-    return counts
+        for split, of_split in claims.items()
+    }
 
 
 def texts(dataset: ClaimDataset, claims: Iterable[Claim]) -> Iterator[str]:

@@ -7,7 +7,6 @@ sentinel (`<extra_id_0>`) stays text.
 from __future__ import annotations
 
 import functools
-import hashlib
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,20 +15,10 @@ import numpy as np
 import seqio
 import tensorflow as tf
 
-from lisax.formats.vocabulary import EXTRA_IDS, Vocabulary, train_vocabulary
+from lisax.formats.vocabulary import EXTRA_IDS, Vocabulary
 from lisax.formats.vocabulary_file import open_vocabulary
 
 from . import locations
-
-__all__ = [
-    "ByteVocabulary",
-    "Pieces",
-    "SentencePieces",
-    "default_vocabulary",
-    "digest_of",
-    "encoder_of",
-    "train_vocabulary",
-]
 
 
 class SentencePieces(seqio.SentencePieceVocabulary):
@@ -183,10 +172,3 @@ def is_bytes(vocabulary: seqio.Vocabulary) -> bool:
 def reads_pairs(vocabulary: seqio.Vocabulary) -> bool:
     """Whether it is that of an encoder that separates two texts."""
     return isinstance(vocabulary, Pieces) and getattr(vocabulary.plain, "separator_id", None) is not None
-
-
-def digest_of(vocabulary: seqio.Vocabulary) -> str:
-    """The digest that a checkpoint is compared by: sha256 of the file, or the name of the byte vocabulary."""
-    if (plain := plain_of(vocabulary)) is not None:
-        return plain.digest
-    return hashlib.sha256(f"{type(vocabulary).__name__} {vocabulary.vocab_size}".encode()).hexdigest()

@@ -23,7 +23,7 @@ def show(source: Source) -> None:
 
     lisax checkpoint show out
     """
-    from lisax.weights.interop.describing import described
+    from lisax.weights.interop.opening import described
     from lisax.weights.model_folder import ModelFolder
 
     print(described(ModelFolder.find(source)))

@@ -75,7 +75,7 @@ def show(model: Annotated[Place, Argument("A name, or a checkpoint of any kind."
     lisax models show minilm
     lisax models show hf:castorini/monot5-base-msmarco
     """
-    from lisax.weights.interop.describing import described
+    from lisax.weights.interop.opening import described
     from lisax.weights.model_folder import ModelFolder
     from lisax.weights.public_models import facts, find
 

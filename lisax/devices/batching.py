@@ -1,8 +1,7 @@
-"""Batches of examples of about equal length, and their results in the order of the examples."""
+"""Batches of examples of about equal length."""
 
 from __future__ import annotations
 
-import collections
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -99,35 +98,3 @@ def windows(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
     iterator = iter(items)
     while window := list(itertools.islice(iterator, size)):
         yield window
-
-
-def in_order(
-    groups: Iterable[Sequence[Any]],
-    batches: Callable[[Sequence[Any]], Iterable[tuple[np.ndarray, Any]]],
-    run: Callable[[Any], Any],
-    fetch: Callable[[Any], Sequence[Any]],
-) -> Iterator[list[Any]]:
-    """The results of each group, in the order of its items.
-
-    `batches(group)` gives (indices, batch); `run` starts a batch on the device and `fetch` waits for the results of
-    its rows, of which the first len(indices) count. A batch is fetched only when the next one is under way, in the
-    same group or the next."""
-    pending: collections.deque = collections.deque()
-
-    def finish() -> Iterator[list[Any]]:
-        results, rows, running, last = pending.popleft()
-        for row, result in zip(rows, fetch(running)):
-            results[row] = result
-        if last:
-            yield results
-
-    for group in groups:
-        results: list[Any] = [None] * len(group)
-        waiting = len(group)
-        for rows, batch in batches(group):
-            waiting -= len(rows)
-            pending.append((results, rows, run(batch), waiting == 0))
-            if len(pending) > 1:
-                yield from finish()
-    while pending:
-        yield from finish()

@@ -6,6 +6,7 @@ equal length), the program of a batch, and the results of its rows.
 
 from __future__ import annotations
 
+import collections
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from lisax.devices.batching import Progress, in_order
+from lisax.devices.batching import Progress
 from lisax.devices.finite import check_finite
 from lisax.devices.partitioning import Partitioner
 
@@ -58,13 +59,28 @@ class DeviceLoop:
         `run(parameters, arrays)` starts a batch on the devices and `fetch` waits for the results of its rows. A batch
         is fetched only when the next one is under way, in the same window or the next."""
 
-        def placed(window: Sequence[Any]) -> Iterator[tuple[np.ndarray, dict[str, jax.Array]]]:
+        pending: collections.deque = collections.deque()
+
+        def finish() -> Iterator[list[Any]]:
+            results, rows, running, last = pending.popleft()
+            for row, result in zip(rows, fetch(running)):
+                results[row] = result
+            if last:
+                yield results
+
+        for window in windows:
+            results: list[Any] = [None] * len(window)
+            waiting = len(window)
             for rows, batch in batches(window):
-                yield rows, self.partitioner.place_batch(batch)
+                waiting -= len(rows)
+                running = run(self.parameters, self.partitioner.place_batch(batch))
+                pending.append((results, rows, running, waiting == 0))
+                if len(pending) > 1:
+                    yield from finish()
                 if progress is not None:
                     progress(len(rows))
-
-        return in_order(windows, placed, lambda batch: run(self.parameters, batch), fetch)
+        while pending:
+            yield from finish()
 
     def all(
         self,

@@ -23,9 +23,8 @@ from lisax.planning.machines import DEVICES
 from lisax.training.model_kinds import kind_of
 from lisax.training.step import make_train_step, updated
 from lisax.training.train_config import TrainConfig
-from lisax.weights.checkpoints import parameter_count
+from lisax.weights.checkpoints import TrainState, parameter_count
 from lisax.weights.interop.architecture import parameter_shapes
-from lisax.weights.train_state import TrainState
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,7 +13,6 @@ import functools
 import importlib
 import importlib.machinery
 import importlib.util
-import itertools
 import os
 import queue
 import sys
@@ -24,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from lisax.devices.batching import windows
 from lisax.devices.quiet import stderr_closed
 from lisax.errors import LisaxError
 from lisax.files.places import fetched
@@ -324,27 +324,21 @@ def _length(tokens: Any) -> Any:
 
 def eval_sets(config: DatasetConfig) -> Iterator[tuple[str, Iterator[HostBatch]]]:
     """Each task of a mixture that has the split, with one pass over it, not packed; its last batch is filled with zeros."""
-    import_seqio()
-    config = dataclasses.replace(config, pack=False, shuffle=False, seed=config.seed or 0)
-    lengths = config.task_feature_lengths or longest(config)
+    config = with_lengths(dataclasses.replace(config, pack=False, shuffle=False))
     for task in import_seqio().get_subtasks(provider_of(config)):
         if config.split in task.splits:
-            rows = _read(task, functools.partial(_dataset, task, config, lengths, 1))
+            rows = _read(task, functools.partial(_dataset, task, config, config.task_feature_lengths, 1))
             yield task.name, _stacked(rows, config.batch_size)
 
 
 def _stacked(rows: Iterator[HostBatch], batch_size: int) -> Iterator[HostBatch]:
-    while group := list(itertools.islice(rows, batch_size)):
-        yield stack_rows(group, batch_size)
-
-
-def stack_rows(rows: list[HostBatch], batch_size: int) -> HostBatch:
-    """Rows of [length] as arrays [batch_size, length] int32, missing rows zero."""
-    batch = {}
-    for name, first in rows[0].items():
-        batch[name] = np.zeros((batch_size, *np.shape(first)), np.int32)
-        batch[name][: len(rows)] = [row[name] for row in rows]
-    return batch
+    """Batches of rows of [length], arrays [batch_size, length] int32, missing rows zero."""
+    for group in windows(rows, batch_size):
+        batch = {}
+        for name, first in group[0].items():
+            batch[name] = np.zeros((batch_size, *np.shape(first)), np.int32)
+            batch[name][: len(group)] = [row[name] for row in group]
+        yield batch
 
 
 def examples(config: DatasetConfig) -> Iterator[dict[str, np.ndarray]]:
@@ -363,6 +357,11 @@ def examples(config: DatasetConfig) -> Iterator[dict[str, np.ndarray]]:
                 num_epochs=1,
             )
             yield from _read(task, dataset)
+
+
+def with_lengths(config: DatasetConfig) -> DatasetConfig:
+    """The dataset with its lengths, which are by default those of `longest`."""
+    return config if config.task_feature_lengths else dataclasses.replace(config, task_feature_lengths=longest(config))
 
 
 def longest(config: DatasetConfig) -> dict[str, int]:

@@ -27,14 +27,13 @@ from lisax.scoring.onnx import encoder as onnx_encoder
 from lisax.scoring.onnx import t5 as onnx_t5
 from lisax.scoring.onnx.graph import ModelGraph, Place
 from lisax.training.model_kinds import kind_of
-from lisax.weights import safetensors_file
 from lisax.weights.checkpoints import MODEL_JSON
+from lisax.weights.interop import safetensors_files
 from lisax.weights.interop.adapters import lora_of
-from lisax.weights.interop.convert import card_of, new_folder, opened
+from lisax.weights.interop.convert import card_of, new_folder, opened, write_bundle
 from lisax.weights.interop.kinds import SAFETENSORS, VOCABULARY_NAME, vocabulary_name
 from lisax.weights.interop.opening import open_checkpoint
 from lisax.weights.interop.pieces import Checkpoint, shapes_of
-from lisax.weights.interop.safetensors_files import write_arrays
 from lisax.weights.model_card import ModelCard, check_has_file
 from lisax.weights.model_folder import ModelFolder
 
@@ -51,9 +50,7 @@ def export_adapter(model: ModelFolder, out: str | os.PathLike) -> Path:
         raise LisaxError(f"{source.folder} holds no adapter: leave --adapter out")
     lora_of(source)
     with new_folder(out) as folder:
-        write_arrays(folder, shapes_of(source.parameters), source.read(source.parameters), shard_bytes=None)
-        (folder / SAFETENSORS).chmod(0o644)  # safetensors lets only its owner read it
-        write_json(folder / MODEL_JSON, dict(source.card))
+        write_bundle(folder, source, source.card)
     return place(out)
 
 
@@ -76,12 +73,9 @@ def export(model: ModelFolder, out: str | os.PathLike, formats: Sequence[str] = 
     card = card_of(source, architecture)
     programs = _Programs(source, architecture.for_inference(), card, formats)
     with new_folder(out) as folder:
-        write_arrays(folder, shapes_of(source.parameters), source.read(source.parameters), shard_bytes=None)
-        (folder / SAFETENSORS).chmod(0o644)  # safetensors lets only its owner read it
-        write_json(folder / MODEL_JSON, card)
-        for name, path in (
-            {vocabulary_name(source.vocabulary): source.vocabulary} | _own_files(card, source.folder)
-        ).items():
+        write_bundle(folder, source, card)
+        files = {vocabulary_name(source.vocabulary): source.vocabulary} | _own_files(card, source.folder)
+        for name, path in files.items():
             shutil.copyfile(fetched(path), folder / name)
         programs.write(folder)
     return place(out)
@@ -90,9 +84,7 @@ def export(model: ModelFolder, out: str | os.PathLike, formats: Sequence[str] = 
 def _own_files(card: dict[str, Any], folder: Path) -> dict[str, Path]:
     """The files of training next to the parameters that inference reads: `files` of `model.json`, by name."""
     names = card.get("files", [])
-    if not isinstance(names, list) or not all(
-        isinstance(name, str) and re.fullmatch(r"\w[\w.-]*", name) for name in names
-    ):
+    if not all(re.fullmatch(r"\w[\w.-]*", name) for name in names):
         raise DataError(f"`files` must be names of files, found {names!r:.80}", path=folder / MODEL_JSON)
     if missing := next((name for name in names if not (folder / name).is_file()), None):
         raise DataError("no such file: the copy of the checkpoint is not whole", path=folder / missing)
@@ -135,7 +127,7 @@ class _Programs:
         if not self._formats:
             return
         write_json(folder / SCORER_NAME, scoring(self._card, self._model, self._vocabulary))
-        parameters = safetensors_file.read(folder / SAFETENSORS)
+        parameters = safetensors_files.read(folder / SAFETENSORS)
         if "stablehlo" in self._formats:
             (folder / EXPORTED_NAME).write_bytes(self._exported.serialize())
         if "savedmodel" in self._formats:
@@ -143,7 +135,7 @@ class _Programs:
 
             save(self._exported, self._outputs, parameters, folder / SAVED_MODEL_NAME)
         if "onnx" in self._formats:
-            entries = safetensors_file.header_of(folder / SAFETENSORS)
+            entries = safetensors_files.header_of(folder / SAFETENSORS)
             # The graphs hold no parameters, only arrays that are computed from them.
             places = {name: Place(SAFETENSORS, at.begin, at.end - at.begin) for name, at in entries.items()}
             for name, graph in self._graphs(parameters):

@@ -150,11 +150,7 @@ def model_class_of(gin_file: str | os.PathLike) -> type[Model]:
         return gin.query_parameter("%MODEL").configurable.wrapped.made
 
 
-def run_gin(
-    gin_files: Sequence[str | os.PathLike],
-    bindings: Sequence[str] = (),
-    **fields: Any,
-) -> Any:
+def run_gin(gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = (), **fields: Any) -> Any:
     """Trains by the gin files; `fields` replace those of the `TrainConfig` (`evaluate`, `card`, `files`...).
 
     Bindings are gin statements: `"TRAIN_STEPS = 100"`. Returns the `TrainResult`."""

@@ -82,37 +82,25 @@ class InferConfig:
             raise LisaxError(f"infer.shard_id must be from 0 to {self.num_shards - 1}, found {self.shard_id}")
 
 
-@dataclasses.dataclass(frozen=True)
-class _Loaded:
-    """A checked configuration, with the model's parameters on the devices."""
-
-    run: TaskRun
-    model: ModelFolder
-    dataset: data.DatasetConfig
-
-    @classmethod
-    def of(cls, config: EvalConfig | InferConfig) -> _Loaded:
-        kind_of(config.model).inference.check()
-        if config.restore.path is None:
-            raise LisaxError("RestoreCheckpointConfig.path must be given: --gin.CHECKPOINT_PATH=…")
-        partitioner = config.partitioner.over(jax.devices())
-        found = ModelFolder.find(config.restore.path, config.restore.mode)
-        partitioner.check_batch_size(config.dataset.batch_size, 1)
-        data.check_dataset(config.dataset, config.model.backbone.vocab_size, "dataset")
-        data.check_vocabulary(config.dataset, config.vocabulary)
-        check_same_vocabulary(config.dataset, found)
-        if config.restore.strict and not (config.restore.assignment_map or config.restore.fallback_to_scratch):
-            check_same_model(config.model, found)
-        model = config.model.for_inference()
-        expected = parameter_shapes(model)
-        parameters = load_parameters(found, config.restore, expected)
-        check_parameters(expected, parameters, found.folder)
-        dataset = config.dataset
-        if dataset.task_feature_lengths is None:
-            dataset = dataclasses.replace(dataset, task_feature_lengths=data.longest(dataset))
-        vocabulary = data.provider_of(dataset).output_features["targets"].vocabulary
-        loop = DeviceLoop(parameters, source=found.folder, partitioner=partitioner)
-        return cls(TaskRun(model, loop, dataset.task_feature_lengths, dataset.batch_size, vocabulary), found, dataset)
+def _loaded(config: EvalConfig | InferConfig) -> tuple[TaskRun, Path]:
+    """The run of a configuration, which is checked, with its model's parameters on the devices; the model's folder."""
+    kind_of(config.model).inference.check()
+    if config.restore.path is None:
+        raise LisaxError("RestoreCheckpointConfig.path must be given: --gin.CHECKPOINT_PATH=…")
+    partitioner = config.partitioner.over(jax.devices())
+    found = ModelFolder.find(config.restore.path, config.restore.mode)
+    partitioner.check_batch_size(config.dataset.batch_size, 1)
+    data.check_dataset(config.dataset, config.model.backbone.vocab_size, "dataset")
+    data.check_vocabulary(config.dataset, config.vocabulary)
+    check_same_vocabulary(config.dataset, found)
+    if config.restore.strict and not (config.restore.assignment_map or config.restore.fallback_to_scratch):
+        check_same_model(config.model, found)
+    model = config.model.for_inference()
+    expected = parameter_shapes(model)
+    parameters = load_parameters(found, config.restore, expected)
+    check_parameters(expected, parameters, found.folder)
+    loop = DeviceLoop(parameters, source=found.folder, partitioner=partitioner)
+    return TaskRun(model, loop, data.with_lengths(config.dataset)), found.folder
 
 
 def infer(config: InferConfig) -> Path:
@@ -121,11 +109,11 @@ def infer(config: InferConfig) -> Path:
     Lines are T5X's: {"inputs": {the pretokenized features}, "prediction": "…"} or {…, "score": -1.2}; with beams also
     "hypotheses". A prediction of probabilities is {label: probability} if the task names its labels. The same call
     after an interruption resumes after the written lines."""
-    loaded = _Loaded.of(config)
+    run, model = _loaded(config)
     shard = f"-{config.shard_id:05d}-of-{config.num_shards:05d}" if config.num_shards > 1 else ""
     path = place(config.output_dir) / f"{config.dataset.mixture_or_task_name}-{config.mode}.jsonl{shard}"
-    count, labels = 0, data.model_card(loaded.dataset).get("text", {}).get("labels")
-    inference = kind_of(loaded.run.model).inference
+    count, labels = 0, data.model_card(run.dataset).get("text", {}).get("labels")
+    inference = kind_of(run.model).inference
 
     def named(result: dict) -> dict:
         found = result.get("prediction")
@@ -134,17 +122,17 @@ def infer(config: InferConfig) -> Path:
     def lines_after(done: int) -> Iterator[list[str]]:
         """Lines of the windows after the first `done`."""
         nonlocal count
-        count = done * loaded.run.window
+        count = done * run.window
         if done:
             print(f"resumes after {count} lines of {path}", file=sys.stderr)
-        numbered = enumerate(data.examples(loaded.dataset))
+        numbered = enumerate(data.examples(run.dataset))
         mine = itertools.islice(numbered, config.shard_id, None, config.num_shards)
-        with data.Prefetched(itertools.islice(mine, count, None), ahead=loaded.run.window) as examples:
+        with data.Prefetched(itertools.islice(mine, count, None), ahead=run.window) as examples:
             kept, examples = itertools.tee(examples)
             if config.mode == "predict":
-                results = inference.predictions(loaded.run, examples, config.decoding)
+                results = inference.predictions(run, examples, config.decoding)
             else:
-                results = inference.scores(loaded.run, examples)
+                results = inference.scores(run, examples)
             for window in results:
                 count += len(window)
                 yield [
@@ -152,8 +140,8 @@ def infer(config: InferConfig) -> Path:
                     for result, (_, example) in zip(window, kept)
                 ]
 
-    resumable_groups(path, lines_after, made_from=repr((config, fingerprint(loaded.model.folder))))
-    print(f"{count} lines in {path}, from {loaded.model.folder}", file=sys.stderr)
+    resumable_groups(path, lines_after, made_from=repr((config, fingerprint(model))))
+    print(f"{count} lines in {path}, from {model}", file=sys.stderr)
     return path
 
 
@@ -161,31 +149,23 @@ def evaluate(config: EvalConfig) -> dict[str, float]:
     """Loss and accuracies of the split, and the task's own metrics on generated outputs and on scores.
 
     In a mixture the metrics of a task are named `{task}/{metric}`, and loss and accuracies are those of all tasks too."""
-    loaded = _Loaded.of(config)
-    eval_step = make_eval_step(loaded.run.model, config.loss, loaded.run.loop.partitioner)
+    run, model = _loaded(config)
+    eval_step = make_eval_step(run.model, config.loss, run.loop.partitioner)
     metrics = evaluate_sets(
         eval_step,
-        loaded.run.loop.parameters,
-        data.eval_sets(loaded.dataset),
-        loaded.run.loop.partitioner,
-        kind_of(loaded.run.model).objective.metrics,
+        run.loop.parameters,
+        data.eval_sets(run.dataset),
+        run.loop.partitioner,
+        kind_of(run.model).objective.metrics,
     )
     if not metrics:
         raise LisaxError(f"'{config.dataset.mixture_or_task_name}' has no examples in '{config.dataset.split}'")
-    step = re.fullmatch(r"checkpoint_(\d+)", loaded.model.folder.name)
-    of_tasks = task_metrics(
-        loaded.run,
-        loaded.dataset,
-        config.decoding,
-        config.evaluator,
-        place(config.output_dir),
-        f"{{task}}-{config.dataset.split}.jsonl",
-        int(step[1]) if step else None,
-    )
-    metrics |= finite(of_tasks)
+    step = re.fullmatch(r"checkpoint_(\d+)", model.name)
+    step = int(step[1]) if step else None
+    metrics |= finite(task_metrics(run, config.decoding, config.evaluator, place(config.output_dir), step))
     name = f"{config.dataset.mixture_or_task_name}-{config.dataset.split}.json"
     path = place(config.output_dir) / name.replace("/", "_")
-    write_json(path, {"checkpoint": str(loaded.model.folder), "metrics": metrics})
+    write_json(path, {"checkpoint": str(model), "metrics": metrics})
     for metric, value in metrics.items():
         print(f"{metric}\t{value:.6g}")
     return metrics

@@ -25,7 +25,7 @@ from lisax.models.decoding import EOS_ID, IMPOSSIBLE, Decoding
 from lisax.scoring.claims import ClaimScorer, compiled_claims
 from lisax.scoring.generating import make_predictor
 from lisax.scoring.texts import PairScoring, compiled_pairs, compiled_scorer
-from lisax.training import programs
+from lisax.training import data, programs
 from lisax.training.objectives import apply_model
 
 Numbered = tuple[int, dict]  # an example with its number in the task
@@ -33,14 +33,24 @@ Numbered = tuple[int, dict]  # an example with its number in the task
 
 @dataclasses.dataclass(frozen=True)
 class TaskRun:
-    """A model over a task: its parameters on the devices, TASK_FEATURE_LENGTHS, rows of a batch, and the vocabulary of
-    its outputs."""
+    """A model over a task, whose dataset has its lengths (`data.with_lengths`); its parameters are on the devices."""
 
     model: Model
     loop: DeviceLoop
-    lengths: Mapping[str, int]
-    batch_size: int
-    vocabulary: Any
+    dataset: data.DatasetConfig
+
+    @property
+    def lengths(self) -> Mapping[str, int]:
+        return self.dataset.task_feature_lengths
+
+    @property
+    def batch_size(self) -> int:
+        return self.dataset.batch_size
+
+    @functools.cached_property
+    def vocabulary(self) -> Any:
+        """The vocabulary of the outputs."""
+        return data.provider_of(self.dataset).output_features["targets"].vocabulary
 
     @property
     def window(self) -> int:

@@ -33,6 +33,7 @@ from lisax.scoring.kept_vectors import VECTORS
 from lisax.training.losses import Loss
 
 Batch = dict[str, Array]  # arrays [rows, length] int32, named as seqio's EncDecFeatureConverter names them
+Sums = dict[str, Array]  # float32 sums over a batch
 
 MODEL_FEATURES = (
     "encoder_input_tokens",
@@ -55,11 +56,9 @@ class Objective(Protocol):
     def weights(self, model: Any, batch: Batch) -> Array:
         """Float32 of any shape, one of each target of the batch; the normaliser of the loss."""
 
-    def __call__(
-        self, model: Any, parameters: Any, batch: Batch, loss: Loss, dropout_key: Array | None
-    ) -> dict[str, Array]:
-        """Float32 sums over the batch: `loss`, that of `metrics`, and of `input_tokens`, `target_tokens` and
-        `examples`. Dropout only where a key is given."""
+    def __call__(self, model: Any, parameters: Any, batch: Batch, loss: Loss, key: Array | None) -> Sums:
+        """The sums of `loss`, of `metrics`, and of `input_tokens`, `target_tokens` and `examples`. Dropout only where a
+        key is given."""
 
     def check(self, model: Any, loss: Loss, lengths: Mapping[str, int], pack: bool) -> None:
         """Raises where the model cannot learn from such batches or by such a loss."""
@@ -82,10 +81,8 @@ class TextToText(Objective):
     def weights(self, model: T5Config, batch: Batch) -> Array:
         return batch["decoder_loss_weights"].astype(jnp.float32)
 
-    def __call__(
-        self, model: T5Config, parameters: Any, batch: Batch, loss: Loss, dropout_key: Array | None
-    ) -> dict[str, Array]:
-        logits = apply_model(model, parameters, batch, dropout_key)
+    def __call__(self, model: T5Config, parameters: Any, batch: Batch, loss: Loss, key: Array | None) -> Sums:
+        logits = apply_model(model, parameters, batch, key)
         learned = loss.shares(self.weights(model, batch), batch.get("decoder_segment_ids"))
         return sums(loss.per_token(logits, batch["decoder_target_tokens"]), learned, logits, batch)
 
@@ -108,12 +105,10 @@ class Fusion(Objective):
         targets = batch["decoder_target_tokens"]
         return batch["encoder_input_tokens"].reshape(*targets.shape, -1) * (targets != NO_TABLE)[..., None]
 
-    def __call__(
-        self, model: FusionConfig, parameters: Any, batch: Batch, loss: Loss, dropout_key: Array | None
-    ) -> dict[str, Array]:
+    def __call__(self, model: FusionConfig, parameters: Any, batch: Batch, loss: Loss, key: Array | None) -> Sums:
         targets = batch["decoder_target_tokens"]
         tokens = self.texts(batch)
-        fused = _applied(model, parameters, dropout_key, tokens, vectors=batch.get(VECTORS))
+        fused = _applied(model, parameters, key, tokens, vectors=batch.get(VECTORS))
         weights = self.weights(model, batch)
         losses = table_fusion.example_loss(
             model.objective, table_fusion.log_probabilities(model.objective, fused), targets
@@ -179,14 +174,10 @@ class Pointer(Objective):
     def _gold(self, model: PointerConfig, batch: Batch) -> pointer_loss.Gold:
         return pointer_loss.gold_of(batch["decoder_target_tokens"], model.steps)
 
-    def __call__(
-        self, model: PointerConfig, parameters: Any, batch: Batch, loss: Loss, dropout_key: Array | None
-    ) -> dict[str, Array]:
+    def __call__(self, model: PointerConfig, parameters: Any, batch: Batch, loss: Loss, key: Array | None) -> Sums:
         gold, weights = self._gold(model, batch), self.weights(model, batch)
         tokens = self.texts(batch)
-        forced, own, *drawn = _applied(
-            model, parameters, dropout_key, tokens, gold.pointers, vectors=batch.get(VECTORS)
-        )
+        forced, own, *drawn = _applied(model, parameters, key, tokens, gold.pointers, vectors=batch.get(VECTORS))
         losses = pointer_loss.example_loss(model, forced, own, gold, *drawn)
         found = pointer_loss.complete(own.pointers, gold.sets)[:, -1]
         labelled = (gold.label >= 0) & (model.relation != "none")
@@ -228,13 +219,11 @@ class Contrast(Objective):
     def weights(self, model: DualEncoderConfig, batch: Batch) -> Array:
         return (batch["decoder_target_tokens"][:, 0] == POSITIVE).astype(jnp.float32)
 
-    def __call__(
-        self, model: DualEncoderConfig, parameters: Any, batch: Batch, loss: Loss, dropout_key: Array | None
-    ) -> dict[str, Array]:
+    def __call__(self, model: DualEncoderConfig, parameters: Any, batch: Batch, loss: Loss, key: Array | None) -> Sums:
         targets = batch["decoder_target_tokens"]
         texts = dual_encoder.split(batch["encoder_input_tokens"], targets.shape[1])
         flat = texts.passages.reshape(-1, texts.passages.shape[-1])
-        vectors = _applied(model, parameters, dropout_key, texts.questions, flat)
+        vectors = _applied(model, parameters, key, texts.questions, flat)
         shares = dual_encoder.contrast(*vectors, texts.passages, targets, model.temperature)
         own = jnp.arange(len(targets)) * targets.shape[1]
         weights = self.weights(model, batch)
@@ -267,11 +256,9 @@ class Classes(Objective):
     def weights(self, model: PairConfig, batch: Batch) -> Array:
         return (batch["decoder_target_tokens"][:, 0] != pair.NO_CLASS).astype(jnp.float32)
 
-    def __call__(
-        self, model: PairConfig, parameters: Any, batch: Batch, loss: Loss, dropout_key: Array | None
-    ) -> dict[str, Array]:
+    def __call__(self, model: PairConfig, parameters: Any, batch: Batch, loss: Loss, key: Array | None) -> Sums:
         tokens, weights = batch["encoder_input_tokens"], self.weights(model, batch)
-        logits = _applied(model, parameters, dropout_key, tokens)
+        logits = _applied(model, parameters, key, tokens)
         classes = jnp.maximum(batch["decoder_target_tokens"][:, 0] - pair.FIRST, 0)
         losses = loss.per_token(logits[:, None], classes[:, None])[:, 0]
         if loss.teacher:
@@ -314,11 +301,9 @@ class Pointing(Objective):
     def weights(self, model: SpanReaderConfig, batch: Batch) -> Array:
         return jnp.any(batch["decoder_target_tokens"] > 0, axis=-1).astype(jnp.float32)
 
-    def __call__(
-        self, model: SpanReaderConfig, parameters: Any, batch: Batch, loss: Loss, dropout_key: Array | None
-    ) -> dict[str, Array]:
+    def __call__(self, model: SpanReaderConfig, parameters: Any, batch: Batch, loss: Loss, key: Array | None) -> Sums:
         tokens, targets = batch["encoder_input_tokens"], batch["decoder_target_tokens"]
-        logits = _applied(model, parameters, dropout_key, tokens)
+        logits = _applied(model, parameters, key, tokens)
         spans, weights = targets.reshape(len(targets), -1, 2), self.weights(model, batch)
         best = jnp.argmax(logits, axis=1)  # [rows, 2]
         # (0, 0) fills up the places and is not an answer's, though a model may point there.
@@ -348,9 +333,6 @@ class Untrained(Objective):
     metrics = {"loss": ("loss", "learned")}
 
     def weights(self, model: EncoderConfig, batch: Batch) -> Array:
-        raise self._nothing_to_learn()
-
-    def __call__(self, model: EncoderConfig, *_: Any) -> dict[str, Array]:
         raise self._nothing_to_learn()
 
     def check(self, model: EncoderConfig, loss: Loss, lengths: Mapping[str, int], pack: bool) -> None:
@@ -388,7 +370,7 @@ def _applied(model: Any, parameters: Any, dropout_key: Array | None, *inputs: Ar
     )
 
 
-def _totals(**values: Array) -> dict[str, Array]:
+def _totals(**values: Array) -> Sums:
     """Float32 sums."""
     return {name: jnp.sum(value).astype(jnp.float32) for name, value in values.items()}
 
@@ -404,7 +386,7 @@ def apply_model(
     return _applied(model, parameters, dropout_key, **features)
 
 
-def sums(loss: Array, learned: Array, logits: Array, batch: Batch) -> dict[str, Array]:
+def sums(loss: Array, learned: Array, logits: Array, batch: Batch) -> Sums:
     """Float32 sums over a batch: of loss and its weights (`Loss.shares`), both given per token; of tokens, right tokens,
     sequences, right sequences."""
     targets = batch["decoder_target_tokens"]

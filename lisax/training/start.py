@@ -26,6 +26,7 @@ from lisax.weights.assignment import assigned, rounded
 from lisax.weights.checkpoints import (
     GIN_NAME,
     MODEL_JSON,
+    TrainState,
     checkpoint_folder,
     complete_steps,
     flatten,
@@ -40,7 +41,6 @@ from lisax.weights.model_card import ModelCard
 from lisax.weights.model_folder import ModelFolder
 from lisax.weights.pretrained import is_named
 from lisax.weights.restore import restore_initial, restore_own
-from lisax.weights.train_state import TrainState
 
 
 @dataclasses.dataclass

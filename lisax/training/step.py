@@ -18,7 +18,7 @@ from lisax.training.losses import Loss
 from lisax.training.model_kinds import kind_of
 from lisax.training.objectives import Batch
 from lisax.training.optimizers import Optimizer
-from lisax.weights.train_state import TrainState
+from lisax.weights.checkpoints import TrainState
 
 # XLA's own generator, T5X's for `use_hardware_rng`.
 HARDWARE_RNG = "unsafe_rbg"

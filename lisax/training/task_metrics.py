@@ -41,35 +41,33 @@ class Evaluator:
 
 def task_metrics(
     run: TaskRun,
-    dataset: data.DatasetConfig,
     decoding: Decoding,
     evaluator: Evaluator,
     folder: Path,
-    results: str,
     step: int | None,
     *,
     training: bool = False,
 ) -> dict[str, float]:
     """The metrics of the tasks of a mixture on a split, those of one among several as `{task}/{metric}`; some may be NaN.
 
-    `dataset` has its lengths. Metrics are added to T5X's `folder/inference_eval/{task}-metrics.jsonl`, {"step": …, metric:
-    value}, if the `step` is known; unless they are of a run in `training`, the line has its "split" too. Results are
-    written to the file of `folder` that `results` names, `{task}-dev.jsonl`: {"inputs": …, "target": …, "prediction": …,
-    "score": …}, those of these that the task has metrics of."""
+    Metrics are added to T5X's `folder/inference_eval/{task}-metrics.jsonl`, {"step": …, metric: value}, if the `step`
+    is known; unless they are of a run in `training`, the line has its "split" too. Results are written to
+    `{task}-dev.jsonl`, or in training to `inference_eval/{task}-000100.jsonl`: {"inputs": …, "target": …,
+    "prediction": …, "score": …}, those of these that the task has metrics of."""
+    dataset = run.dataset
     tasks = data.import_seqio().get_subtasks(data.provider_of(dataset))
     metrics: dict[str, float] = {}
     for task in tasks:
         if dataset.split in task.splits:
-            own, lines = _of_task(
-                task, run, dataclasses.replace(dataset, mixture_or_task_name=task.name), decoding, evaluator
-            )
+            own, lines = _of_task(task, run, decoding, evaluator)
             metrics |= {(name if len(tasks) == 1 else f"{task.name}/{name}"): value for name, value in own.items()}
             name = task.name.replace("/", "_")
             if own and step is not None:
                 split = {} if training else {"split": dataset.split}
                 _add_line(folder / INFERENCE_EVAL / f"{name}-metrics.jsonl", {"step": step, **split, **finite(own)})
             if written := lines[: evaluator.write_n_results]:
-                _write_lines(folder / results.format(task=name), written)
+                results = f"{INFERENCE_EVAL}/{name}-{step:06}" if training else f"{name}-{dataset.split}"
+                _write_lines(folder / f"{results}.jsonl", written)
     return metrics
 
 
@@ -96,13 +94,12 @@ def _write_lines(path: Path, lines: Sequence[Mapping[str, Any]]) -> None:
         file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
 
 
-def _of_task(
-    task: Any, run: TaskRun, dataset: data.DatasetConfig, decoding: Decoding, evaluator: Evaluator
-) -> tuple[dict[str, float], list[dict]]:
+def _of_task(task: Any, run: TaskRun, decoding: Decoding, evaluator: Evaluator) -> tuple[dict[str, float], list[dict]]:
     predicted, scored, inference = task.predict_metric_fns, task.score_metric_fns, kind_of(run.model).inference
     _tell_unread(task)
     if not predicted and not scored:
         return {}, []
+    dataset = dataclasses.replace(run.dataset, mixture_or_task_name=task.name)
     rows = list(itertools.islice(data.examples(dataset), evaluator.num_examples))
     texts = [_target_text(row, run.vocabulary) for row in rows]
     targets = [task.postprocess_fn(text, example=row, is_target=True) for text, row in zip(texts, rows)]

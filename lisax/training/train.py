@@ -28,13 +28,14 @@ from lisax.training.model_kinds import kind_of
 from lisax.training.preemption import TERMINATED, Stopped, Stopper
 from lisax.training.start import Start, begin, side_files
 from lisax.training.step import HARDWARE_RNG, make_eval_step, make_train_step
-from lisax.training.task_metrics import INFERENCE_EVAL, finite, task_metrics
+from lisax.training.task_metrics import finite, task_metrics
 from lisax.training.train_config import TrainConfig, Trainer, check, check_batch
 from lisax.training.train_log import Meter, Progress, TrainLog, means
 from lisax.weights.checkpoints import (
     GIN_NAME,
     METRICS_JSON,
     CheckpointWriter,
+    TrainState,
     best_checkpoint,
     checkpoint_folder,
     latest_checkpoint,
@@ -43,7 +44,6 @@ from lisax.weights.checkpoints import (
 )
 from lisax.weights.model_card import ModelCard
 from lisax.weights.model_folder import ModelFolder
-from lisax.weights.train_state import TrainState
 
 __all__ = ["TrainConfig", "TrainResult", "Trainer", "evaluate_sets", "train"]
 
@@ -56,7 +56,6 @@ class TrainResult:
     metrics: dict[str, float]  # of the last evaluation
     latest: Path | None
     best: Path | None
-    seconds: float
 
     @property
     def checkpoint(self) -> Path | None:
@@ -94,7 +93,7 @@ def _train(config: TrainConfig, initial: ModelFolder | None, partitioner: Partit
             + (f" and was not better since {waiting.best_step}" if first_step < total else "")
             + ": nothing to train"
         )
-        return _result(config, run, state, started)
+        return _result(config, run, state)
     progress.say(
         f"{parameter_count(state.parameters) / 1e6:.1f} M parameters, {partitioner.mesh.devices.size} "
         f"{jax.default_backend()} device(s), steps {first_step} to {total}"
@@ -123,10 +122,8 @@ def _train(config: TrainConfig, initial: ModelFolder | None, partitioner: Partit
     if config.gin is not None and hosts.is_first():
         with atomic_write(model_dir / GIN_NAME) as file:
             file.write(config.gin)
-    log, meter = (
-        TrainLog(model_dir, first_step, _name_of(config.dev_data)),
-        Meter(kind_of(config.model).objective.metrics),
-    )
+    evaluated = config.dev_data.mixture_or_task_name if isinstance(config.dev_data, data.DatasetConfig) else ""
+    log, meter = TrainLog(model_dir, first_step, evaluated), Meter(kind_of(config.model).objective.metrics)
     save = config.checkpoint.save
     step, metrics, saved, began = first_step, {}, first_step, card["training"]["first_step"]
     compiled: dict[tuple[int, ...], Callable] = {}  # the step, by the shape of the inputs
@@ -229,7 +226,7 @@ def _train(config: TrainConfig, initial: ModelFolder | None, partitioner: Partit
         log.close()
     if stopper.asked is not None:
         raise SystemExit(TERMINATED) if stopper.asked == signal.SIGTERM else KeyboardInterrupt
-    return _result(config, run, state, started, metrics)
+    return _result(config, run, state, metrics)
 
 
 def _missed_evaluation(config: TrainConfig, card: Mapping[str, Any], step: int, total: int) -> bool:
@@ -243,11 +240,6 @@ def _missed_evaluation(config: TrainConfig, card: Mapping[str, Any], step: int, 
 def _evaluates(config: TrainConfig, step: int, total: int) -> bool:
     wanted = not (config.dev_data is None and config.infer_data is None and config.evaluate is None)
     return wanted and (step % config.eval_period == 0 or step == total)
-
-
-def _name_of(dev_data: Any) -> str:
-    """The name of the task or mixture that is evaluated."""
-    return dev_data.mixture_or_task_name if isinstance(dev_data, data.DatasetConfig) else ""
 
 
 class _Patience:
@@ -313,20 +305,13 @@ class _Evaluator:
 
     def _task_metrics(self, parameters: Any, step: int) -> dict[str, float]:
         """T5X's `inference_eval`: predictions and scores of the `infer_data`, with the metrics of its tasks."""
-        config, dataset = self._config, self._config.infer_data
-        if self._infer_data is None:
-            lengths = dataset.task_feature_lengths or data.longest(dataset)
-            self._infer_data = dataclasses.replace(dataset, task_feature_lengths=lengths)
-        dataset = self._infer_data
+        config = self._config
+        self._infer_data = self._infer_data or data.with_lengths(config.infer_data)
         if config.model.backbone.scan_layers:
             parameters = unstack(parameters)
         loop = DeviceLoop(parameters, source=f"step {step}", partitioner=self._partitioner)
-        vocabulary = data.provider_of(dataset).output_features["targets"].vocabulary
-        run = TaskRun(config.model.for_inference(), loop, dataset.task_feature_lengths, dataset.batch_size, vocabulary)
-        results = f"{INFERENCE_EVAL}/{{task}}-{step:06}.jsonl"
-        return task_metrics(
-            run, dataset, config.decoding, config.evaluator, place(config.model_dir), results, step, training=True
-        )
+        run = TaskRun(config.model.for_inference(), loop, self._infer_data)
+        return task_metrics(run, config.decoding, config.evaluator, place(config.model_dir), step, training=True)
 
     def _read(self) -> Iterator[tuple[str, Iterator[data.HostBatch]]]:
         """The sets with their batches, which are kept once all of them were read."""
@@ -386,9 +371,7 @@ def evaluate_sets(
     return metrics
 
 
-def _result(
-    config: TrainConfig, run: Start, state: TrainState, started: float, metrics: dict[str, float] | None = None
-) -> TrainResult:
+def _result(config: TrainConfig, run: Start, state: TrainState, metrics: dict[str, float] | None = None) -> TrainResult:
     model_dir = place(config.model_dir)
     latest = latest_checkpoint(model_dir)
     if metrics is None:
@@ -400,5 +383,4 @@ def _result(
         dict(metrics),
         latest,
         best_checkpoint(model_dir),
-        time.perf_counter() - started,
     )

@@ -15,9 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from lisax.errors import LisaxError
-from lisax.weights.checkpoints import RestoreCheckpointConfig, flatten
+from lisax.weights.checkpoints import RestoreCheckpointConfig, TrainState, flatten
 from lisax.weights.interop.pieces import Checkpoint, Piece, Stored, whole
-from lisax.weights.train_state import TrainState
 
 TARGET, SLOTS = "target/", "state/param_states/"
 

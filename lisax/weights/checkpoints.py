@@ -13,10 +13,9 @@ import dataclasses
 import errno
 import os
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -26,16 +25,26 @@ from lisax.errors import DataError, LisaxError, shown
 from lisax.files.json_file import read_object
 from lisax.files.places import COMMIT_NAME, absolute, exists, is_remote, place, remove_tree
 from lisax.files.writing import atomic_write, write_json
+from lisax.progress import say
 from lisax.weights.heads_apart import heads_in, split
 from lisax.weights.interop.kinds import MODEL_JSON, NATIVE_INDEX, STATE_NAME, Kind, kind_of
 from lisax.weights.model_card import FITTED
 from lisax.weights.pretrained import folder_of
 
-if TYPE_CHECKING:  # a bundle is read without flax, which the model imports
-    from lisax.weights.train_state import TrainState
+if TYPE_CHECKING:  # a bundle is read without JAX
+    from jax import Array
 
 METRICS_JSON, GIN_NAME = "metrics.json", "config.gin"
 CHOSEN = "chosen.json"  # in a MODEL_DIR: the checkpoint that was chosen after training, by more than its metrics
+
+
+class TrainState(NamedTuple):
+    """The state that a training carries from step to step, and a checkpoint keeps. `parameters` and `slots` are trees
+    of arrays; T5X calls the latter the optimizer's `param_states`."""
+
+    step: Array  # int32 scalar: finished updates, those of pretraining included
+    parameters: Any
+    slots: Any
 
 
 @dataclasses.dataclass(frozen=True)
@@ -207,7 +216,7 @@ def resolve_checkpoint(path: str | os.PathLike, mode: str = "specific") -> Path:
     model.
 
     A checkpoint is of any kind that `interop.kinds` knows: T5X's layouts, Hugging Face folders, bundles."""
-    folder = folder_of(path, say=lambda text: print(text, file=sys.stderr, flush=True)) or place(path)
+    folder = folder_of(path, say) or place(path)
     if not exists(folder):
         raise LisaxError(f"there is no checkpoint at {path}: no such folder, and no pretrained model of that name")
     if (folder.name == STATE_NAME and (folder / "_METADATA").is_file()) or (
@@ -346,7 +355,10 @@ class CheckpointWriter:
             self._write_metrics(checkpoint_folder(self._model_dir, step), metrics)
 
     def _write_metrics(self, folder: Path, metrics: Mapping[str, float]) -> None:
-        write_json(folder / METRICS_JSON, {"metrics": dict(metrics), "best": self._chosen(metrics)})
+        name, best = self._config.best_metric, None
+        if name is not None and name in metrics:
+            best = {"metric": name, "mode": self._config.mode, "value": float(metrics[name])}
+        write_json(folder / METRICS_JSON, {"metrics": dict(metrics), "best": best})
 
     def wait(self) -> None:
         """Waits for a save in progress and then removes checkpoints that need not be kept."""
@@ -355,12 +367,6 @@ class CheckpointWriter:
         except Exception as error:  # Orbax wraps whatever its threads met
             raise save_error(self._folder, error) from error
         self._prune()
-
-    def _chosen(self, metrics: Mapping[str, float]) -> dict[str, Any] | None:
-        name = self._config.best_metric
-        if name is None or name not in metrics:
-            return None
-        return {"metric": name, "mode": self._config.mode, "value": float(metrics[name])}
 
     def _prune(self) -> None:
         if self._config.keep is None or not hosts.is_first():

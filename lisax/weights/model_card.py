@@ -192,7 +192,7 @@ class ModelCard(Mapping[str, Any]):
     # --- Vocabulary ------------------------------------------------------------------------------
 
     def open_vocabulary(self) -> Vocabulary:
-        """The vocabulary next to the card; see `check_vocabulary`."""
+        """The vocabulary next to the card. Raises DataError if it has more entries than the model has rows for."""
         own = vocabulary_in(self.folder)
         if own is None:
             check_has_file(self, self.folder)
@@ -200,24 +200,20 @@ class ModelCard(Mapping[str, Any]):
         wanted = (self.content.get("vocabulary") or {}).get("sha256")
         if own is None and wanted is not None and vocabulary.digest != wanted:
             raise self.error("vocabulary.sha256", f"is {wanted}, and that of {vocabulary.path} is {vocabulary.digest}")
-        self.check_vocabulary(vocabulary.size)
+        (described,) = self.needed("architecture")
+        # A description has it only if it is not the default.
+        rows = described.get("backbone", described).get("vocab_size", vocabulary.size)
+        if vocabulary.size > rows:
+            raise self.error(
+                "architecture.vocab_size",
+                f"its vocabulary has {vocabulary.size:,} entries, the model {rows:,}: they do not belong together",
+            )
         return vocabulary
 
     def _of_base(self) -> Path | None:
         """The vocabulary of an adapter's backbone."""
         base = (self.content.get("adapter") or {}).get("base")
         return None if base is None else vocabulary_in(folder_of(base) or place(base))
-
-    def check_vocabulary(self, size: int) -> None:
-        """DataError where a vocabulary has more entries than the model has rows for."""
-        (described,) = self.needed("architecture")
-        # A description has it only if it is not the default.
-        rows = described.get("backbone", described).get("vocab_size", size)
-        if size > rows:
-            raise self.error(
-                "architecture.vocab_size",
-                f"its vocabulary has {size:,} entries, the model {rows:,}: they do not belong together",
-            )
 
 
 def check_has_file(card: Mapping[str, Any], folder: Path) -> None:

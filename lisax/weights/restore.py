@@ -26,6 +26,7 @@ from lisax.weights.assignment import assigned, rounded
 from lisax.weights.checkpoints import (
     STATE_NAME,
     RestoreCheckpointConfig,
+    TrainState,
     checkpoint_folder,
     complete_steps,
     flatten,
@@ -50,7 +51,6 @@ from lisax.weights.interop.t5x_orbax import index_of
 from lisax.weights.model_folder import ModelFolder
 from lisax.weights.shapes import check_parameters, check_same, differences
 from lisax.weights.stacked_slots import stack_slots
-from lisax.weights.train_state import TrainState
 
 AnyModel = TypeVar("AnyModel", bound=Model)
 
@@ -83,7 +83,7 @@ def restore_own(
         folder = checkpoint_folder(model_dir, step)
         try:
             found = index_of(folder)
-            stored = _as_stored(expected, found)
+            stored = jax.eval_shape(state_tree, expected)
             check_parameters(stored["target"], found["target"], folder)
             check_same(
                 stored["state"]["param_states"],
@@ -141,7 +141,7 @@ def restore_initial(
     index = index_of(folder) if checkpoint.kind is Kind.ORBAX else {}
     parts = set(map(part_of, checkpoint.parameters))
     found = {name: tree for name, tree in index.get("target", {}).items() if name in parts}
-    stored = _as_stored(expected, {"target": found})
+    stored = jax.eval_shape(state_tree, expected)
     as_is = bool(index) and differences(stored["target"], found) == ""
     shapes = shape_tree(checkpoint.parameters)
     slots, expected_slots = index.get("state", {}).get("param_states", {}), stored["state"]["param_states"]
@@ -179,14 +179,6 @@ def _same_layers(checkpoint: Checkpoint, expected: TrainState, optimizer: bool |
     return not differences(expected.parameters, shape_tree(checkpoint.parameters)) and not (
         with_slots and differences(expected.slots, shape_tree(checkpoint.slots))
     )
-
-
-def _as_stored(expected: TrainState, index: Any) -> Any:
-    """The tree of a checkpoint of `expected`: T5X's shapes, or, where `index` has them, those of earlier versions, whose
-    stacked layers have their heads joined."""
-    if differences(expected.parameters, index["target"]) == "":
-        return {"target": expected.parameters, "state": {"step": expected.step, "param_states": expected.slots}}
-    return jax.eval_shape(state_tree, expected)
 
 
 def _bias_per_layer(names: Iterable[str]) -> bool:

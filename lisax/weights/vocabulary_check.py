@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 from lisax.errors import LisaxError
 from lisax.files.places import place
 from lisax.formats.vocabulary import Vocabulary
 from lisax.models.architectures import Backbone
+from lisax.progress import say
 from lisax.weights.checkpoints import MODEL_JSON
 from lisax.weights.interop.huggingface import vocabulary_in_folder
 from lisax.weights.interop.kinds import Kind, kind_of, vocabulary_in
@@ -20,7 +20,7 @@ from lisax.weights.pretrained import folder_of
 def vocabulary_of(model: str | os.PathLike) -> Path | None:
     """The file of the vocabulary of a model given by its name or folder, which is fetched if it is not here; of an
     adapter that has none, its base's. None if there is none."""
-    folder = folder_of(model, lambda text: print(text, file=sys.stderr, flush=True)) or place(model)
+    folder = folder_of(model, say) or place(model)
     found = vocabulary_in_folder(folder) if kind_of(folder) is Kind.HUGGINGFACE else vocabulary_in(folder)
     if found is not None or not (folder / MODEL_JSON).is_file():
         return found

@@ -2,7 +2,6 @@
 
 import importlib.util
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -81,17 +80,6 @@ def test_two_processes_learn_what_one_does(tmp_path):
     ((code, told),) = _ends([_start(tmp_path / "two", 8, devices=4, layout=layout)])
     assert code == 0 and "from step 6" in told, told
     assert len(_losses(tmp_path / "two")) == 8
-
-
-@pytest.mark.slow
-def test_sigterm_to_one_process_saves_and_ends_both(tmp_path):
-    processes = _start_two(tmp_path / "m", 100_000)
-    _wait_for_steps(tmp_path / "m", 3, processes)
-    processes[1].send_signal(signal.SIGTERM)
-    ends = _ends(processes)
-    assert [code for code, _ in ends] == [143, 143], ends
-    assert "stopped by SIGTERM and saved at step" in ends[0][1]
-    assert complete_steps(tmp_path / "m")
 
 
 @pytest.mark.slow

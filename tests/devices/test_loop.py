@@ -11,7 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lisax.devices.batching import bucket_width, by_tokens, padded, padded_each
+from lisax.devices.batching import (
+    BATCHES_IN_WINDOW,
+    bucket_width,
+    bucket_widths,
+    by_length,
+    by_tokens,
+    padded,
+    padded_each,
+    windows,
+)
 from lisax.devices.finite import check_finite
 from lisax.devices.loop import DeviceLoop
 from lisax.errors import DataError, LisaxError
@@ -26,6 +35,28 @@ def batches_of(shards):
             yield rows, {"tokens": padded([texts[row] for row in rows], count, width)}
 
     return batches
+
+
+def test_widths_waste_little():
+    widths = bucket_widths(512)
+    assert widths[0] == 8 and widths[-1] >= 512 and (np.diff(widths) <= np.maximum(8, widths[:-1] / 8)).all()
+    assert [bucket_width(length, 100) for length in (0, 8, 9, 97, 100)] == [8, 8, 12, 100, 100]
+
+
+def test_padding_stays_under_a_tenth_of_the_tokens():
+    """Lengths of sentences, and of five sentences together: about log-normal."""
+    for mean, longest in ((40, 256), (200, 512)):
+        lengths = np.random.default_rng(0).lognormal(np.log(mean), 0.4, 5000).astype(int).clip(4, longest)
+        computed = 0
+        for window in windows(lengths, 32 * BATCHES_IN_WINDOW):
+            for rows in by_length([(length,) for length in window], 32):
+                computed += 32 * bucket_width(max(window[i] for i in rows), longest)
+        assert 1 - lengths.sum() / computed < 0.1
+
+
+def test_every_index_is_in_one_batch_longest_first():
+    batches = by_length([(3, 1), (9, 2), (9, 5), (1, 1), (4, 4)], 2)
+    assert [batch.tolist() for batch in batches] == [[2, 1], [4, 0], [3]]
 
 
 @given(st.lists(st.integers(1, 300), max_size=60), st.booleans())
@@ -47,11 +78,11 @@ def test_results_are_in_the_order_of_the_examples(texts):
 
 def test_windows_are_given_out_one_by_one_and_an_interrupted_call_goes_on_at_the_next():
     loop = DeviceLoop(WEIGHTS)
-    windows = [[[1], [2, 2]], [[3]], [[4], [5]]]
-    found = loop.windows(iter(windows), batches_of(loop.shards), triple, np.asarray)
+    groups = [[[1], [2, 2]], [[3]], [[4], [5]]]
+    found = loop.windows(iter(groups), batches_of(loop.shards), triple, np.asarray)
     first = [float(value) for value in next(found)]
     found.close()  # as where the process ends here
-    rest = loop.windows(iter(windows[1:]), batches_of(loop.shards), triple, np.asarray)
+    rest = loop.windows(iter(groups[1:]), batches_of(loop.shards), triple, np.asarray)
     assert [first, *([float(value) for value in window] for window in rest)] == [[3, 12], [9], [12, 15]]
 
 

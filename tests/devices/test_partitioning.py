@@ -9,14 +9,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import jax
-import numpy as np
 import pytest
-from memory_task import MODEL
 
 from lisax.devices.partitioning import Partitioner, PjitPartitioner, _tiled, standard_logical_axis_rules
 from lisax.errors import LisaxError
-from lisax.models.stacking import stack, unstack
-from lisax.models.t5 import initialize
 
 LAYOUTS = """
 import functools, json, sys, jax, jax.numpy as jnp, numpy as np
@@ -27,7 +23,7 @@ from lisax.training.optimizers import Adafactor, AdamW
 from lisax.devices.partitioning import PjitPartitioner, bytes_on_device, standard_logical_axis_rules
 from lisax.training.losses import Loss
 from lisax.training.step import make_train_step
-from lisax.weights.train_state import TrainState
+from lisax.weights.checkpoints import TrainState
 import fusion_task, pointer_task
 from memory_task import batch_of
 
@@ -155,28 +151,17 @@ def test_positions_between_layers_are_shared_out_where_they_can_be():
     assert printed(BETWEEN).splitlines() == ["(2, 2, 8)", "(2, 2, 8)", "(2, 16, 8)", "(2, 2, 8)"]
 
 
-def test_stacking_and_back():
-    parameters = jax.tree.map(np.asarray, initialize(MODEL))
-    back = unstack(stack(parameters))
-    assert jax.tree.structure(back) == jax.tree.structure(parameters)
-    for a, b in zip(jax.tree.leaves(back), jax.tree.leaves(parameters)):
-        np.testing.assert_array_equal(a, b)
-
-
 def test_a_submesh_is_a_block_of_the_torus():
     places = list(itertools.product(range(2), range(4), range(1), range(2)))
     devices = [SimpleNamespace(coords=place[:3], core_on_chip=place[3]) for place in places]
     tiles = _tiled(devices[::-1], (1, 2, 1, 2))
     assert tiles.shape == (4, 4)
     for tile in tiles:
-        x, y, _, core = (sorted({place[axis] for place in map(_place, tile)}) for axis in range(4))
+        of_tile = [(*device.coords, device.core_on_chip) for device in tile]
+        x, y, _, core = (sorted({place[axis] for place in of_tile}) for axis in range(4))
         assert (len(x), len(y), core) == (1, 2, [0, 1]) and y[0] % 2 == 0
     with pytest.raises(LisaxError, match=r"must divide the devices along that dimension, \(2, 4, 1, 2\)"):
         _tiled(devices, (1, 3, 1, 1))
-
-
-def _place(device):
-    return *device.coords, device.core_on_chip
 
 
 def test_t5x_rules_count_in_their_order():

@@ -6,7 +6,6 @@ import jax
 import numpy as np
 import pytest
 from applying import applied
-from safetensors.numpy import load_file
 
 from lisax.models.architectures import (
     DualEncoderConfig,
@@ -73,10 +72,3 @@ def test_what_decodes_takes_a_t5_alone():
     with pytest.raises(FieldError, match="backbone must be a T5, found"):
         ReaderConfig(EncoderConfig())
     assert ReaderConfig(T5Config()).backbone == T5Config()
-
-
-def test_records_are_of_these_encoders():
-    assert set(load_file(recorded.file_of("encoders"))) == {
-        *(f"{name}.states" for name in recorded.ENCODERS),
-        *(f"{name}.pooled" for name, config in recorded.ENCODERS.items() if config.pooler),
-    }

@@ -7,14 +7,7 @@ import pytest
 from applying import applied
 
 from lisax.models import dual_encoder
-from lisax.models.architectures import (
-    DualEncoderConfig,
-    ReaderConfig,
-    SpanReaderConfig,
-    T5Config,
-    describe,
-    from_description,
-)
+from lisax.models.architectures import DualEncoderConfig, ReaderConfig, SpanReaderConfig, T5Config
 from lisax.models.decoding import Decoding, generate
 from lisax.models.reader import span_log_likelihood
 from lisax.models.stacking import stack, unstack
@@ -30,14 +23,6 @@ def texts(rows, length, seed=0):
     tokens = np.random.default_rng(seed).integers(2, 48, (rows, length)).astype(np.int32)
     tokens[:, -2:] *= np.arange(rows)[:, None] % 2  # every other text is shorter
     return tokens
-
-
-@pytest.mark.parametrize(
-    "config", [DualEncoderConfig(T5, "first", False), ReaderConfig(T5, 3), SpanReaderConfig(T5, 3)]
-)
-def test_a_description_gives_the_model_again(config):
-    assert from_description(describe(config)) == config
-    assert config.replaced(scan_layers=True).for_inference() == config
 
 
 def test_padding_changes_no_vector_and_towers_differ_where_they_are_not_tied():

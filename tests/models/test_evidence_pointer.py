@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from lisax.models import pointer_loss
-from lisax.models.architectures import PointerConfig, T5Config, describe, from_description
+from lisax.models.architectures import PointerConfig, T5Config
 from lisax.models.evidence_pointer import Pointed
 from lisax.models.fields import RELATIONS
 from lisax.models.pointer_loss import COLUMNS, Gold
@@ -245,14 +245,3 @@ def test_an_encoder_that_is_not_trained_has_no_gradient():
     gradients = jax.jit(jax.grad(loss))(initialize(config))
     assert all(not np.any(leaf) for name in ("encoder", "token_embedder") for leaf in jax.tree.leaves(gradients[name]))
     assert all(np.any(leaf) for leaf in jax.tree.leaves(gradients["pointer"]))
-
-
-def test_descriptions_and_wrong_fields():
-    assert from_description(describe(CONFIG)) == CONFIG and describe(CONFIG)["kind"] == "evidence_pointer"
-    for fields, message in (
-        ({"relation": "each"}, "relation must be one of 'sequence', 'set', 'none', found 'each'"),
-        ({"pooling": "first"}, "pooling must be"),
-        ({"hops": 0}, "hops must be a whole"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            PointerConfig(T5, **fields)

@@ -1,7 +1,6 @@
 """The network against T5X's own outputs, and its invariants."""
 
 import dataclasses
-import json
 from pathlib import Path
 
 import jax
@@ -9,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from applying import applied
-from flax.traverse_util import flatten_dict
 
 from lisax.models.architectures import T5Config
 from lisax.models.fields import REMATS
@@ -20,30 +18,6 @@ T5X = Path(__file__).parents[3] / "shared" / "data" / "t5x"
 TINY = T5Config(
     vocab_size=96, emb_dim=16, num_heads=2, num_encoder_layers=2, num_decoder_layers=2, head_dim=8, mlp_dim=32
 )
-
-
-@pytest.mark.parametrize("name", ["t5_1_1", "t5_1_0"])
-def test_reproduces_the_logits_of_t5x(name):
-    if not T5X.is_dir():
-        pytest.skip("../shared/data/t5x is not here")
-    import orbax.checkpoint as ocp
-
-    reference = json.loads((T5X / name / "reference.json").read_text())
-    arrays = np.load(T5X / name / "reference.npz")
-    architecture = {k: v for k, v in reference["architecture"].items() if k != "scan_layers"}
-    restored = ocp.PyTreeCheckpointer().restore(T5X.resolve() / name / "orbax" / "checkpoint_0" / "state")
-    fresh = initialize(T5Config(**architecture))
-    found = jax.tree.map(lambda x: x.shape, flatten_dict(fresh))
-    assert found == jax.tree.map(lambda x: x.shape, flatten_dict(restored["target"]))
-    logits = applied(
-        T5Config(**architecture),
-        restored["target"],
-        arrays["encoder_input_tokens"],
-        arrays["decoder_input_tokens"],
-        arrays["decoder_target_tokens"],
-    )
-    real = arrays["decoder_target_tokens"] > 0
-    np.testing.assert_allclose(logits[real], arrays["logits"][real], atol=1e-4)
 
 
 def test_packed_examples_do_not_see_each_other():

@@ -1,15 +1,13 @@
 """The network of table fusion and its losses, the latter against their definitions in plain numpy. The definition of the
 network is in `test_heads.py`."""
 
-import dataclasses
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from lisax.models import table_fusion, table_truth
-from lisax.models.architectures import FusionConfig, T5Config, describe, from_description
+from lisax.models.architectures import FusionConfig, T5Config
 from lisax.models.fields import OBJECTIVES
 from lisax.models.t5 import initialize
 from lisax.models.table_fusion import Fused
@@ -114,34 +112,3 @@ def test_gradients_reach_every_parameter_and_are_finite(objective, options):
 
     for path, gradient in jax.tree_util.tree_leaves_with_path(jax.jit(jax.grad(loss))(parameters)):
         assert np.isfinite(gradient).all() and np.abs(gradient).max() > 0, path
-
-
-def test_the_t5s_parameters_are_the_t5s():
-    fusion, plain = initialize(FusionConfig(T5)), initialize(T5)
-    assert fusion.keys() == {"token_embedder", "encoder", "fusion"}
-    for name in ("token_embedder", "encoder"):
-        assert jax.tree.map(jnp.shape, fusion[name]) == jax.tree.map(jnp.shape, plain[name])
-
-
-def test_descriptions():
-    config = FusionConfig(T5, "ternary", heads=4)
-    assert from_description(describe(config)) == config and describe(config)["kind"] == "table_fusion"
-    assert from_description(describe(T5)) == T5 and describe(T5) == dataclasses.asdict(T5)
-    with pytest.raises(
-        ValueError, match="kind must be left out of a T5's, or one of .*'table_fusion', .* found 'pointer'"
-    ):
-        from_description({"kind": "pointer"})
-
-
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"objective": "both"}, "objective must be one of 'joint', 'reranking', 'uniform', 'ternary', found 'both'"),
-        ({"pooling": "first"}, "pooling must be one of"),
-        ({"heads": 3}, "heads is 3, which must divide emb_dim 16"),
-        ({"heads": -1}, "heads must be a whole number from 0"),
-    ],
-)
-def test_wrong_fields_are_named(fields, message):
-    with pytest.raises(ValueError, match=message):
-        FusionConfig(T5, **fields)

@@ -10,7 +10,7 @@ from lisax.errors import DataError, LisaxError
 from lisax.formats.parts import TABLE_PARTS
 from lisax.predict.opening import find_model, open_model
 from lisax.weights import hub
-from lisax.weights.interop.classifier import open_classifier
+from lisax.weights.published_parts import open_classifier
 
 ROW = "hf:michaelrglass/albert-base-rci-wtq-row"
 PAIRS = [("Who was born in 1907?", "town : Anna * opened : 1907"), ("the harbour", "x"), ("a", "town 7 * number " * 8)]
@@ -73,10 +73,12 @@ def test_the_bundle_is_made_once(published, tmp_path):
 def test_what_is_no_such_classifier_is_told(published):
     folder, _ = published
     arrays = load_file(folder / "model.safetensors")
-    with pytest.raises(DataError, match="expected 3 classes"):
-        open_classifier(folder, (0, 1, 2))
+    three = {"classifier.weight": np.zeros((3, arrays["classifier.weight"].shape[1]), np.float32)}
+    save_file(arrays | three, folder / "model.safetensors")
+    with pytest.raises(DataError, match="expected 2 classes"):
+        open_classifier(folder)
     save_file(
         {name: array for name, array in arrays.items() if name != "classifier.bias"}, folder / "model.safetensors"
     )
     with pytest.raises(DataError, match=r"it has no classifier\.bias"):
-        open_classifier(folder, (0, 1))
+        open_classifier(folder)

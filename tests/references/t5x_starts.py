@@ -10,8 +10,7 @@ import jax.numpy as jnp
 
 from lisax.models.architectures import T5Config, describe
 from lisax.training.optimizers import Adafactor
-from lisax.weights.checkpoints import CheckpointWriter, SaveCheckpointConfig
-from lisax.weights.train_state import TrainState
+from lisax.weights.checkpoints import CheckpointWriter, SaveCheckpointConfig, TrainState
 from tests.references import recorded
 
 SMALL = T5Config(

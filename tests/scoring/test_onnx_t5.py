@@ -12,7 +12,6 @@ from lisax.scoring.onnx import t5 as onnx_t5
 from lisax.scoring.onnx.scoring import OnnxAnswers, OnnxLabels
 from lisax.scoring.texts import AnswerScorer, LabelScorer
 from lisax.weights.checkpoints import flatten
-from lisax.weights.interop.architecture import T5_FIELDS
 from tests.references import recorded
 
 InferenceSession = pytest.importorskip("onnxruntime", reason="needs onnxruntime").InferenceSession
@@ -87,5 +86,4 @@ def test_what_there_is_no_graph_of_is_left_to_jax(monkeypatch):
     monkeypatch.setenv(VARIABLE, ONNX)
     assert backend_for(recorded.T5_1_0) == ONNX and backend_for(recorded.T5_1_0, JAX) == JAX
     assert backend_for(dataclasses.replace(recorded.T5_1_0, dtype="bfloat16")) == JAX
-    assert set(T5_FIELDS) == {field.name for field in dataclasses.fields(T5Config)}
     assert onnx_t5.fits(dataclasses.replace(recorded.T5_1_0, dropout_rate=0.1))

@@ -24,10 +24,10 @@ from lisax.weights.checkpoints import (
     CheckpointWriter,
     RestoreCheckpointConfig,
     SaveCheckpointConfig,
+    TrainState,
     flatten,
 )
 from lisax.weights.model_folder import ModelFolder
-from lisax.weights.train_state import TrainState
 
 T5 = T5Config(
     vocab_size=64, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=8, mlp_dim=32

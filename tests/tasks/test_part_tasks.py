@@ -6,6 +6,7 @@ import collections
 import itertools
 
 import pytest
+import read_tasks
 import seqio
 import small_tokenizers
 
@@ -18,7 +19,6 @@ from lisax.formats.vocabulary_file import TokenizerVocabulary
 from lisax.models.pair import FIRST
 from lisax.records import Operation, Question, Table
 from lisax.sampling import part_examples
-from lisax.tasks import metrics
 
 TABLES = [
     Table(f"t{i}", "", ("year", "club"), tuple((str(1900 + r), f"Club {i} {r}") for r in range(4))) for i in range(3)
@@ -47,14 +47,13 @@ def folder(tmp_path, monkeypatch):
 
 
 def read(name):
-    dataset = seqio.get_mixture_or_task(name).get_dataset(LENGTHS, split="train", shuffle=False, seed=0)
-    return dataset.as_numpy_iterator()
+    return read_tasks.read(name, LENGTHS)
 
 
 @pytest.mark.parametrize("name, relevant", [("cltr_rows", "t0#r0 t1#r1 t2#r2"), ("cltr_columns", "t0#c1 t1#c1 t2#c1")])
 def test_tasks_encode_what_they_print(folder, name, relevant):
     vocabulary = SentencePieceVocabulary(folder / "spiece.model")
-    rows = list(read(name))
+    rows = read(name)
     assert len(rows) == {"cltr_rows": 12, "cltr_columns": 6}[name]
     assert " ".join(row["sentence_ids"].decode() for row in rows if row["relevant"]) == relevant
     for row in rows:
@@ -79,7 +78,7 @@ def test_pairs_are_the_same_examples_as_two_texts(folder, monkeypatch):
     vocabulary = TokenizerVocabulary(folder / "tokenizer.json")
     for name in ("rows", "columns"):
         rows, records = (
-            list(read(f"cltr_pair_{name}")),
+            read(f"cltr_pair_{name}"),
             read_examples(folder / "examples" / part_examples.file_name(PartKind(name[:-1]), "train"), PartExample),
         )
         for row, example in zip(rows, records, strict=True):
@@ -94,12 +93,6 @@ def test_pairs_are_the_same_examples_as_two_texts(folder, monkeypatch):
     assert found == {task.name for task in seqio.get_mixture_or_task("cltr_pair_parts").tasks}
 
 
-def test_figures_of_pairs_are_those_of_the_other_form():
-    targets = [{"class": i % 2, "claim_id": f"q{i // 2}"} for i in range(4)]
-    shares = [(0.9, 0.1), (0.2, 0.8), (0.3, 0.7), (0.6, 0.4)]
-    assert metrics.pair_parts(targets, shares) == {"mrr": 0.75, "hit@1": 0.5}
-
-
 def test_headers_are_answered_by_the_word_of_an_operation(folder):
     questions = [
         Question(f"q{i}", "How many?", evidence=(f"t{i}",), operation=operation)
@@ -108,7 +101,7 @@ def test_headers_are_answered_by_the_word_of_an_operation(folder):
     path = folder / "examples" / part_examples.operations_file("train")
     assert write_examples(path, part_examples.operations(questions, {table.id: table for table in TABLES}.get)) == 2
     vocabulary = SentencePieceVocabulary(folder / "spiece.model")
-    rows = list(read("cltr_aggregation"))
+    rows = read("cltr_aggregation")
     found = [(row["inputs_pretokenized"].decode(), row["sentence_ids"].decode()) for row in rows]
     assert found == [("query: How many? header: year | club relevant:", table) for table in ("t0", "t2")]
     assert [row["targets"].tolist() for row in rows] == [[vocabulary.piece_id(word), 1] for word in ("count", "none")]
@@ -119,5 +112,5 @@ def test_headers_are_answered_by_the_word_of_an_operation(folder):
 def test_a_task_without_its_file_says_where_it_looked(folder):
     (folder / "examples/parts_rows.train.jsonl").unlink()
     with pytest.raises(LisaxError, match="'cltr_rows' reads .*parts_rows.train.jsonl, which does not exist"):
-        list(read("cltr_rows"))
+        read("cltr_rows")
     assert set(lisax.tasks.parts.VARIANTS) == {"rows", "columns", "parts"}

@@ -71,7 +71,7 @@ def test_the_lengths_of_T5s_own_pretraining():
 def task(tmp_path_factory):
     path = tmp_path_factory.mktemp("text") / "text.train.jsonl"
     path.write_text("".join(json.dumps({"text": f"sentence number {i} of the text."}) + "\n" for i in range(300)))
-    yield pretraining.add("test_span_corruption", lambda split: path, ByteVocabulary(), splits=("train",))
+    yield pretraining.add("test_span_corruption", lambda split: path, ByteVocabulary())
     seqio.TaskRegistry.remove("test_span_corruption")
 
 

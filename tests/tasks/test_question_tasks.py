@@ -123,13 +123,3 @@ def test_a_generating_readers_target_is_the_first_answer(folder):
     assert vocabulary.decode(found["decoder_target_tokens"][0]) == "18" and EOS_ID in found["decoder_target_tokens"][0]
     with pytest.raises(LisaxError, match="TASK_FEATURE_LENGTHS"):
         next(eval_batches(DatasetConfig("made_read_top2", {"inputs": 192, "targets": 0}, "dev", 3)))
-
-
-def test_places_of_pieces_are_those_of_the_text(folder):
-    vocabulary = SentencePieceVocabulary(folder / "spiece.model")
-    text = "Tarn has  5,000 ínns"
-    ids, places = vocabulary.encode_with_places(text)
-    assert ids == [*vocabulary.encode(text), EOS_ID] and places.ends[-2:] == [len(text), 0]
-    first, last = places.tokens_of(10, 15)
-    assert text[places.begins[first] : places.ends[last]].strip() == "5,000"
-    assert places.tokens_of(16, 99) is None and vocabulary.encode_with_places("")[0] == [EOS_ID]

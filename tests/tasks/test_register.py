@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import logging
 import os
@@ -15,7 +14,7 @@ from pathlib import Path
 import pytest
 import read_tasks
 import seqio
-from read_tasks import train_a_step, written
+from read_tasks import forget, train_a_step, written
 
 import lisax
 from lisax.cli import invoke
@@ -27,7 +26,6 @@ from lisax.records import Hit
 from lisax.retrieval import runs
 from lisax.tasks import register as registering
 from lisax.tasks import sentence_data
-from lisax.tasks.claim_dataset import ClaimDataset
 from lisax.tasks.register import register, register_file
 from lisax.training.export import export
 from lisax.training.gin_files import bindings_of, run_gin
@@ -105,12 +103,10 @@ def test_a_model_trained_on_a_registered_dataset_answers_from_its_bundle(folder,
 def test_the_files_are_written_once_and_again_when_the_data_change(folder, monkeypatch):
     register("mine", folder=folder, vocabulary="bytes")
     monkeypatch.setattr(sentence_data, "_candidates", lambda *_: pytest.fail("built again"))
-    for name in (*sentence_data.TASKS, "span_corruption"):
-        seqio.TaskRegistry.remove(f"mine_{name}")
+    forget("mine_")
     assert register("mine", folder=folder, vocabulary="bytes").counts["rank"]["train"] == 12
     monkeypatch.undo()
-    for name in (*sentence_data.TASKS, "span_corruption"):
-        seqio.TaskRegistry.remove(f"mine_{name}")
+    forget("mine_")
     write_json_lines(folder / "claims.train.jsonl", CLAIMS[:3])
     assert register("mine", folder=folder, vocabulary="bytes").counts["rank"]["train"] == 4
 
@@ -167,8 +163,7 @@ def test_the_gin_file_is_ready(folder, tmp_path):
     mine.write_gin(tmp_path / "mine.gin", "rank", model="t5_1_1_tiny")
     text = (tmp_path / "mine.gin").read_text()
     assert "MIXTURE_OR_TASK_NAME = 'mine_rank'" in text and "12 training examples" in text
-    for name in (*mine.tasks.values(), "mine_span_corruption"):
-        seqio.TaskRegistry.remove(name)
+    forget("mine_")
     assert register_file(tmp_path / "mine.json").counts == mine.counts
     bindings = ["MODEL_DIR = 'out'", "INITIAL_CHECKPOINT_PATH = None", "TRAIN_STEPS = 2"]
     with gin_files.configured("train", [tmp_path / "mine.gin"], bindings) as config:
@@ -212,8 +207,7 @@ def test_a_claim_whose_evidence_the_corpus_lacks_is_skipped_if_asked(folder, cap
     assert any(missing in line for line in lines)
     assert [line for line in lines if "skipped" in line] == ["bad lines skipped: 1"]
     write_json_lines(folder / "claims.train.jsonl", CLAIMS[:8])
-    for name in (*mine.tasks.values(), "mine_span_corruption"):
-        seqio.TaskRegistry.remove(name)
+    forget("mine_")
     assert register("mine", folder=folder, vocabulary="bytes").counts == mine.counts
 
 
@@ -235,8 +229,7 @@ def test_other_names_of_labels_are_mapped_or_left_out(folder, tmp_path, caplog):
     assert {row["label"] for row in told} == {"SUPPORTS", "REFUTES"}
     mine.write_gin(tmp_path / "mine.gin", "rank", model="t5_1_1_tiny")
     assert json.loads((tmp_path / "mine.json").read_text())["labels"] == labels
-    for name in (*mine.tasks.values(), "mine_span_corruption"):
-        seqio.TaskRegistry.remove(name)
+    forget("mine_")
     assert register_file(tmp_path / "mine.json").counts == mine.counts
 
 
@@ -258,13 +251,6 @@ def test_labels_that_leave_out_every_claim_are_refused(folder):
         LisaxError, match="'mine': `labels` leaves out every claim of .*claims.train.jsonl: map a label"
     ):
         register("mine", folder=folder, vocabulary="bytes", labels=labels)
-
-
-def test_register_takes_the_fields_of_a_dataset():
-    called = inspect.signature(register).parameters.values()
-    described = inspect.signature(ClaimDataset).parameters.values()
-    found = [(one.name, one.annotation, one.default) for one in called]
-    assert found == [(one.name, one.annotation, one.default) for one in described]
 
 
 def test_bad_calls_say_what_is_wrong(folder, tmp_path):
@@ -328,9 +314,7 @@ def test_readmes_lines_train_where_nothing_is_registered_yet(folder, tmp_path, m
     monkeypatch.chdir(tmp_path / "here")
     exec(lines, {})
     monkeypatch.setattr(registering, "_registered", {})  # as in a new process
-    for registry in (seqio.MixtureRegistry, seqio.TaskRegistry):
-        for name in [name for name in registry.names() if name.startswith("mine_")]:
-            registry.remove(name)
+    forget("mine_")
     small = ["emb_dim=16", "num_heads=2", "head_dim=8", "mlp_dim=32", "num_encoder_layers=1", "num_decoder_layers=1"]
     few = ["TRAIN_STEPS=2", "BATCH_SIZE=4", "TASK_FEATURE_LENGTHS={'inputs': 256, 'targets': 2}"]
     few += [f"T5Config.{size}" for size in small]
@@ -369,16 +353,11 @@ RUSSIAN = [
 
 @pytest.fixture
 def russian(tmp_path):
-    folder = tmp_path / "russian"
-    folder.mkdir()
     claims = [
         {"id": i, "claim": f"В городе {i} — {i}15 жителей?", "label": label, "evidence": [[f"P_{i}_1"]]}
         for i, label in enumerate(["SUPPORTS", "REFUTES"] * 6)
     ]
-    write_json_lines(folder / "pages.jsonl", RUSSIAN)
-    write_json_lines(folder / "claims.train.jsonl", claims[:9])
-    write_json_lines(folder / "claims.dev.jsonl", claims[9:])
-    return folder
+    return written(tmp_path / "russian", {"pages": RUSSIAN, "claims.train": claims[:9], "claims.dev": claims[9:]})
 
 
 def test_a_vocabulary_trained_on_another_script_writes_prompts_and_every_claim(russian, caplog):

@@ -6,8 +6,9 @@ import json
 
 import numpy as np
 import pytest
+import read_tasks
 import seqio
-from read_tasks import train_a_step, written
+from read_tasks import forget, train_a_step, written
 
 from lisax import world
 from lisax.errors import DataError, LisaxError
@@ -65,10 +66,7 @@ def test_tables_that_were_judged_wrong_give_negative_parts(folder):
 
 
 def read(name, split="train"):
-    dataset = seqio.get_mixture_or_task(name).get_dataset(
-        {"inputs": 128, "targets": 2}, split=split, shuffle=False, seed=0
-    )
-    return list(dataset.as_numpy_iterator())
+    return read_tasks.read(name, {"inputs": 128, "targets": 2}, split)
 
 
 def test_a_folder_of_questions_gives_rows_columns_and_both(folder):
@@ -126,9 +124,7 @@ def test_files_from_json_and_again(folder, tmp_path):
         register_file(tmp_path / "other.json")
     theirs.write_gin(tmp_path / "theirs.gin", "rows")
     assert "12 training examples" in (tmp_path / "theirs.gin").read_text()
-    seqio.MixtureRegistry.remove("theirs_parts")
-    for name in ("rows", "columns"):
-        seqio.TaskRegistry.remove(f"theirs_{name}")
+    forget("theirs_")
     assert register_file(tmp_path / "theirs.json").counts == theirs.counts
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 
 import numpy as np
 import pytest
@@ -143,14 +142,6 @@ def test_fusion_figures():
     predictions[0], predictions[4] = ternary, np.array([[0, 0], [0.9, 0.1], [0, 0]])
     figures = task.predict_metric_fns[0](targets, predictions)
     assert figures == {"label_accuracy": 0.75, "table_accuracy": pytest.approx(2 / 3)}
-
-
-def test_records_are_cached_before_lengths_are_known():
-    for name in (*lisax.tasks.tables.TEXT_TASKS, *lisax.tasks.tables.FUSION_TASKS):
-        task = seqio.get_mixture_or_task(name)
-        assert task.supports_caching and not task.requires_caching
-        records = list(task.preprocess_precache(task.source.get_dataset("train", shuffle=False)).as_numpy_iterator())
-        assert records and all(set(record) == {"line"} and json.loads(record["line"]) for record in records)
 
 
 def test_a_bad_line_names_its_field(folder, monkeypatch, tmp_path):

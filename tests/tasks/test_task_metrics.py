@@ -41,3 +41,6 @@ def test_the_first_relevant_part_of_each_question():
     # Where all are alike the relevant part is not the first.
     assert metrics.part_figures(["a"] * 4, [True, False, False, False], [0.5] * 4) == {"mrr": 0.25, "hit@1": 0.0}
     assert metrics.part_figures([], [], []) == {"mrr": 0.0, "hit@1": 0.0}
+    targets = [{"class": i % 2, "claim_id": f"q{i // 2}"} for i in range(4)]
+    shares = [(0.9, 0.1), (0.2, 0.8), (0.3, 0.7), (0.6, 0.4)]
+    assert metrics.pair_parts(targets, shares) == {"mrr": 0.75, "hit@1": 0.5}

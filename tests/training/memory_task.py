@@ -1,11 +1,20 @@
 """Training data in memory for tests, without TensorFlow: the targets are the first tokens of the inputs."""
 
+import jax
 import numpy as np
 
-from lisax.models.architectures import T5Config
+from lisax.models.architectures import Model, T5Config, describe
+from lisax.models.t5 import initialize
 from lisax.training.losses import Loss
 from lisax.training.train import TrainConfig
-from lisax.weights.checkpoints import CheckpointConfig, SaveCheckpointConfig
+from lisax.weights.checkpoints import (
+    CheckpointConfig,
+    CheckpointWriter,
+    RestoreCheckpointConfig,
+    SaveCheckpointConfig,
+    TrainState,
+    flatten,
+)
 
 MODEL = T5Config(
     vocab_size=64,
@@ -57,6 +66,19 @@ def config(model_dir, total_steps: int | None, *, save: SaveCheckpointConfig | N
         "checkpoint": CheckpointConfig(save or SaveCheckpointConfig(period=3)),
     } | fields
     return TrainConfig(model_dir=str(model_dir), total_steps=total_steps, **fields)
+
+
+def restoring(path, **fields) -> CheckpointConfig:
+    """Of a run that starts from the checkpoint at `path`."""
+    return CheckpointConfig(SaveCheckpointConfig(period=100), RestoreCheckpointConfig(path=str(path), **fields))
+
+
+def saved(folder, model: Model, step: int = 7) -> dict[str, np.ndarray]:
+    """Writes a checkpoint of a fresh model without optimizer slots; returns its parameters by name."""
+    state = TrainState(np.int32(step), initialize(model, 3), {})
+    with CheckpointWriter(folder, SaveCheckpointConfig(), {"architecture": describe(model)}, {}) as writer:
+        writer.save(state, {})
+    return flatten(jax.tree.map(np.asarray, state.parameters))
 
 
 def config_of(batch_of, dev_rows: int, model_dir, total_steps: int, **fields) -> TrainConfig:

@@ -9,18 +9,16 @@ import types
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 HERE = Path(__file__).parent
 
 from addresses import free_address
+from checkpoint_files import assert_same, parameters_of
 from test_preemption import metadata_server
 
 from lisax.training.train_log import read_train_log
-from lisax.weights.checkpoints import complete_steps, flatten, read_metrics
-from lisax.weights.model_folder import ModelFolder
-from lisax.weights.restore import load_parameters
+from lisax.weights.checkpoints import complete_steps, read_metrics
 
 WORKER = """
 import json, sys, time
@@ -109,9 +107,7 @@ def test_a_run_goes_on_with_other_processes_and_devices(one, tmp_path):
     evaluated = _curve(tmp_path, "dev")
     for step, loss in _curve(one, "dev").items():
         assert evaluated[step] == pytest.approx(loss, rel=1e-6)
-    theirs = flatten(load_parameters(ModelFolder.find(one)))
-    for name, array in flatten(load_parameters(ModelFolder.find(tmp_path))).items():
-        np.testing.assert_allclose(array, theirs[name], rtol=1e-4, atol=1e-5, err_msg=name)
+    assert_same(parameters_of(tmp_path), parameters_of(one), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.slow

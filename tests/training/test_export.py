@@ -37,13 +37,12 @@ from lisax.records import LABELS
 from lisax.scoring.backends import JAX
 from lisax.scoring.claims import FusionScorer
 from lisax.training import export
-from lisax.weights import safetensors_file
-from lisax.weights.checkpoints import CheckpointWriter, SaveCheckpointConfig, nested
+from lisax.weights.checkpoints import CheckpointWriter, SaveCheckpointConfig, TrainState, nested
+from lisax.weights.interop import safetensors_files
 from lisax.weights.interop.convert import export_checkpoint
 from lisax.weights.interop.kinds import SAFETENSORS, Kind
 from lisax.weights.interop.opening import open_checkpoint
 from lisax.weights.model_folder import ModelFolder
-from lisax.weights.train_state import TrainState
 
 MODEL = T5Config(
     vocab_size=384, emb_dim=16, num_heads=2, num_encoder_layers=2, num_decoder_layers=2, head_dim=8, mlp_dim=32
@@ -162,7 +161,7 @@ def test_the_program_is_the_model_at_any_length(exported):
     """Beyond the farthest distance that has a bias of its own, and with one token."""
     scorer = jax.export.deserialize((exported / export.EXPORTED_NAME).read_bytes())
     assert scorer.platforms == ("cpu", "cuda", "tpu")
-    parameters = safetensors_file.read(exported / SAFETENSORS)
+    parameters = safetensors_files.read(exported / SAFETENSORS)
     config = open_checkpoint(ModelFolder.find(exported)).architecture
     pieces = [Model.open(exported).vocabulary.piece_id(word) for word in presets.PAPER.label_words]
     score, rng = jax.jit(scorer.call), np.random.default_rng(0)

@@ -7,7 +7,9 @@ import jax
 import numpy as np
 import pytest
 from applying import applied
+from checkpoint_files import assert_same, parameters_of
 from fusion_task import LENGTH, MODEL, T5, TABLES, batch_of, config
+from memory_task import restoring, saved
 
 from lisax import cli
 from lisax.devices.loop import TOKENS_PER_BATCH
@@ -25,16 +27,8 @@ from lisax.training.optimizers import AdamW
 from lisax.training.schedules import Schedule
 from lisax.training.train import Trainer, train
 from lisax.training.train_log import read_train_log
-from lisax.weights.checkpoints import (
-    CheckpointConfig,
-    CheckpointWriter,
-    RestoreCheckpointConfig,
-    SaveCheckpointConfig,
-    flatten,
-)
+from lisax.weights.checkpoints import flatten
 from lisax.weights.model_folder import ModelFolder
-from lisax.weights.restore import load_parameters
-from lisax.weights.train_state import TrainState
 
 LEARNING = {"trainer": Trainer(learning_rate_fn=Schedule("constant", 0.01)), "optimizer": AdamW(), "log_period": 100}
 
@@ -54,23 +48,12 @@ def test_a_run_logs_its_metrics_and_describes_itself(whole):
     assert from_description(card["architecture"]) == MODEL
 
 
-def _restoring(path, **fields):
-    return CheckpointConfig(SaveCheckpointConfig(period=100), RestoreCheckpointConfig(path=str(path), **fields))
-
-
-def _t5_checkpoint(folder, step=7):
-    state = TrainState(np.int32(step), initialize(T5, 3), {})
-    with CheckpointWriter(folder, SaveCheckpointConfig(), {"architecture": dataclasses.asdict(T5)}, {}) as writer:
-        writer.save(state, {})
-    return flatten(jax.tree.map(np.asarray, state.parameters))
-
-
 def test_a_plain_t5_starts_encoder_and_embedding_and_the_head_is_fresh(tmp_path, capfd):
-    plain, start = _t5_checkpoint(tmp_path / "t5"), tmp_path / "n"
+    plain, start = saved(tmp_path / "t5", T5), tmp_path / "n"
     # Another layout than ours, read array by array; ours is in the test below.
     assert cli.main(["checkpoint", "export", f"{tmp_path}/t5", "--format=t5x-native", f"--out={start}"]) == 0
     frozen = Trainer(learning_rate_fn=lambda step: 0.0)
-    result = train(config(tmp_path / "out", 8, trainer=frozen, checkpoint=_restoring(start)))
+    result = train(config(tmp_path / "out", 8, trainer=frozen, checkpoint=restoring(start)))
     said = capfd.readouterr().err
     assert "has only the backbone: fusion begins fresh" in said and "starts at step 7" in said
     assert "fresh optimizer" in said
@@ -83,14 +66,14 @@ def test_a_plain_t5_starts_encoder_and_embedding_and_the_head_is_fresh(tmp_path,
 
 
 def test_scanned_layers_start_from_a_plain_t5_too(tmp_path):
-    plain = _t5_checkpoint(tmp_path / "t5")
+    plain = saved(tmp_path / "t5", T5)
     result = train(
         config(
             tmp_path / "out",
             8,
             trainer=Trainer(learning_rate_fn=lambda step: 0.0),
             model=MODEL.replaced(scan_layers=True),
-            checkpoint=_restoring(tmp_path / "t5"),
+            checkpoint=restoring(tmp_path / "t5"),
         )
     )
     scanned = flatten(result.parameters)["encoder/encoder/mlp/wo/kernel"]
@@ -99,10 +82,9 @@ def test_scanned_layers_start_from_a_plain_t5_too(tmp_path):
 
 def test_another_fusion_model_gives_its_head_as_well(whole, tmp_path):
     result = train(
-        config(tmp_path, 7, trainer=Trainer(learning_rate_fn=lambda step: 0.0), checkpoint=_restoring(whole.model_dir))
+        config(tmp_path, 7, trainer=Trainer(learning_rate_fn=lambda step: 0.0), checkpoint=restoring(whole.model_dir))
     )
-    for a, b in zip(jax.tree.leaves(whole.parameters), jax.tree.leaves(result.parameters), strict=True):
-        np.testing.assert_array_equal(a, b)
+    assert_same(result.parameters, whole.parameters)
 
 
 def test_what_only_the_other_tables_tell_is_learned_by_attention(tmp_path):
@@ -163,16 +145,14 @@ def test_claims_of_fewer_tables_and_other_lengths_in_any_order(monkeypatch):
 def test_checkpoints_are_shown_converted_and_scored(whole, tmp_path, capsys):
     claims = [[[2, 9, 1], [3, 8, 1]]]
     expected = FusionScorer(MODEL, whole.parameters, texts=TABLES, max_tokens=LENGTH).probabilities(claims)
-    loaded = flatten(load_parameters(ModelFolder.find(whole.model_dir)))
     assert cli.main(["checkpoint", "show", str(whole.model_dir)]) == 0
     export = ["checkpoint", "export", str(whole.model_dir)]
     assert cli.main([*export, "--format=t5x-native", f"--out={tmp_path}/native"]) == 0
-    for name, leaf in flatten(load_parameters(ModelFolder.find(tmp_path / "native"))).items():
-        np.testing.assert_array_equal(leaf, loaded[name])
+    assert_same(parameters_of(tmp_path / "native"), parameters_of(whole.model_dir))
     for path in (whole.model_dir, tmp_path / "native"):
         found = FusionScorer.open(ModelFolder.find(path), texts=TABLES, max_tokens=LENGTH).probabilities(claims)
         np.testing.assert_array_equal(found.probabilities, expected.probabilities)
-    _t5_checkpoint(tmp_path / "t5")
+    saved(tmp_path / "t5", T5)
     with pytest.raises(LisaxError, match="is not a table fusion"):
         FusionScorer.open(ModelFolder.find(tmp_path / "t5"), texts=TABLES, max_tokens=LENGTH)
     assert cli.main([*export, "--format=huggingface", f"--out={tmp_path}/hf"]) == 1

@@ -16,6 +16,7 @@ from all_batches import eval_batches
 
 from lisax.cli import invoke
 from lisax.errors import LisaxError
+from lisax.models.architectures import describe, from_description
 from lisax.training.data import (
     DatasetConfig,
     Prefetched,
@@ -149,6 +150,7 @@ def test_every_model_file(path):
         model = gin.get_configurable("T5Config")()
     assert model.dropout_rate == 0.1 and model.vocab_size == 32128
     assert model.logits_via_embedding == path.stem.startswith("t5_1_0")
+    assert from_description(describe(model)) == model
 
 
 @pytest.mark.parametrize(
@@ -312,10 +314,6 @@ def test_mistakes_are_found_before_training(tmp_path, values, message):
 # --- Runs ----------------------------------------------------------------------------------
 
 
-def _main(verb, *arguments):
-    return invoke([verb, *arguments])
-
-
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("gin") / "model"
@@ -358,7 +356,7 @@ def test_command_line_packed_and_resumed(tmp_path, capsys):
     for folder, stops, more in (("whole", [4], []), ("parts", [2, 4], ["--gin.train.dev_data=None"])):
         for steps in stops:
             own = [f"--gin.MODEL_DIR={tmp_path / folder}", f"--gin.TRAIN_STEPS={steps}"]
-            assert _main("train", *flags, *own, *more) == 0
+            assert invoke(["train", *flags, *own, *more]) == 0
     whole, parts = (
         [(row["step"], row["loss"]) for row in read_train_log(tmp_path / name) if row["kind"] == "train"]
         for name in ("whole", "parts")
@@ -370,7 +368,7 @@ def test_command_line_packed_and_resumed(tmp_path, capsys):
 @pytest.mark.parametrize("mode", ["predict", "score"])
 def test_infer(trained, tmp_path, mode):
     flags = _flags("infer", trained, tmp_path, **{"infer.mode": mode})
-    assert _main("infer", *flags) == 0
+    assert invoke(["infer", *flags]) == 0
     rows = [json.loads(line) for line in (tmp_path / f"first_word-{mode}.jsonl").read_text().splitlines()]
     assert len(rows) == 11
     assert rows[1]["inputs"]["inputs_pretokenized"] == "no 1"
@@ -380,7 +378,7 @@ def test_infer(trained, tmp_path, mode):
     else:
         assert all(row["score"] < 0 for row in rows)
         shard = [*flags, "--gin.infer.shard_id=1", "--gin.infer.num_shards=3"]
-        assert _main("infer", *shard) == 0
+        assert invoke(["infer", *shard]) == 0
         part = (tmp_path / "first_word-score.jsonl-00001-of-00003").read_text().splitlines()
         scores = [row["score"] for row in rows[1::3]]
         assert [json.loads(line)["score"] for line in part] == pytest.approx(scores, rel=1e-4)
@@ -398,7 +396,7 @@ def _flags(verb, trained, out, **values):
 
 def test_infer_with_beams_and_samples(trained, tmp_path):
     def rows(folder, **values):
-        assert _main("infer", *_flags("infer", trained, tmp_path / folder, **values)) == 0
+        assert invoke(["infer", *_flags("infer", trained, tmp_path / folder, **values)]) == 0
         return [json.loads(line) for line in (tmp_path / folder / "first_word-predict.jsonl").read_text().splitlines()]
 
     for row in rows("beams", BEAM_SIZE=3):
@@ -416,7 +414,7 @@ def test_infer_goes_on_after_kill_9_in_the_middle_of_a_file(trained, tmp_path, c
     def flags(folder):
         return _flags("infer", trained, tmp_path / folder, SPLIT="many", **{"infer.mode": "score"})
 
-    assert _main("infer", *flags("whole")) == 0
+    assert invoke(["infer", *flags("whole")]) == 0
     file = tmp_path / "cut" / "first_word-score.jsonl"
     gathering = file.with_name(f"{file.name}.partial")
     killed = subprocess.Popen(
@@ -429,21 +427,15 @@ def test_infer_goes_on_after_kill_9_in_the_middle_of_a_file(trained, tmp_path, c
     assert killed.wait() == -signal.SIGKILL and not file.exists()
     gathering.write_bytes(gathering.read_bytes() + b'{"inputs": {"in')  # as a write that was cut leaves it
     capsys.readouterr()
-    assert _main("infer", *flags("cut")) == 0
+    assert invoke(["infer", *flags("cut")]) == 0
     assert "resumes after" in capsys.readouterr().err
     assert file.read_bytes() == (tmp_path / "whole" / file.name).read_bytes()
     assert len(file.read_text().splitlines()) == 2000 and not gathering.exists()
 
 
 def test_eval(trained, tmp_path, capsys):
-    flags = [
-        "--gin_file=models/t5_1_1_tiny.gin",
-        "--gin_file=runs/eval.gin",
-        f"--gin.CHECKPOINT_PATH={trained.model_dir}",
-        f"--gin.EVAL_OUTPUT_DIR={tmp_path}",
-        *(f"--gin.{name}={value}" for name, value in TINY.items() if name != "TASK_FEATURE_LENGTHS"),
-    ]
-    assert _main("eval", *flags) == 0
+    flags = [flag for flag in _flags("eval", trained, tmp_path) if "TASK_FEATURE_LENGTHS" not in flag]
+    assert invoke(["eval", *flags]) == 0
     metrics = json.loads((tmp_path / "first_word-dev.json").read_text())["metrics"]
     assert metrics["exact"] > 0.6 and metrics["mean_score"] < 0
     assert metrics["sequence_accuracy"] == pytest.approx(trained.metrics["sequence_accuracy"])
@@ -458,11 +450,11 @@ def test_another_architecture_of_the_same_shapes_is_refused(trained, tmp_path):
     with pytest.raises(LisaxError, match=message):
         run_gin(FILES, bindings_of(TINY | {"MODEL_DIR": trained.model_dir, "TRAIN_STEPS": 61} | changed))
     with pytest.raises(LisaxError, match=message):
-        _main("eval", *_flags("eval", trained, tmp_path / "eval", **changed))
+        invoke(["eval", *_flags("eval", trained, tmp_path / "eval", **changed)])
     with pytest.raises(LisaxError, match=message):
-        _main("infer", *_flags("infer", trained, tmp_path / "infer", **changed))
+        invoke(["infer", *_flags("infer", trained, tmp_path / "infer", **changed)])
     free = {"ACTIVATION_DTYPE": "bfloat16", "DROPOUT_RATE": 0.3}
-    assert _main("eval", *_flags("eval", trained, tmp_path / "eval", **free)) == 0
+    assert invoke(["eval", *_flags("eval", trained, tmp_path / "eval", **free)]) == 0
 
 
 def test_another_vocabulary_is_refused(tmp_path):
@@ -482,11 +474,11 @@ def test_another_vocabulary_is_refused(tmp_path):
     with pytest.raises(LisaxError, match=message):
         run_gin(FILES, bindings_of(values | of_run | {"TRAIN_STEPS": 2}))
     with pytest.raises(LisaxError, match=message):
-        _main("eval", *_flags("eval", trained, tmp_path / "eval", **values))
+        invoke(["eval", *_flags("eval", trained, tmp_path / "eval", **values)])
     with pytest.raises(LisaxError, match=message):
-        _main("infer", *_flags("infer", trained, tmp_path / "infer", **values))
+        invoke(["infer", *_flags("infer", trained, tmp_path / "infer", **values)])
 
 
 def test_no_files():
     with pytest.raises(click.UsageError, match="gin files are needed: .*runs/finetune.gin"):
-        _main("train")
+        invoke(["train"])

@@ -1,10 +1,14 @@
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
 
+from lisax.errors import LisaxError
 from lisax.training.optimizers import Adafactor, Adagrad, AdamW
+from lisax.training.schedules import Schedule
 
 SHAPES = {"square": (128, 128), "wide": (130, 200), "tall": (200, 130), "thin": (127, 200), "scale": (64,)}
 
@@ -83,10 +87,26 @@ def test_adafactor_by_hand():
     np.testing.assert_allclose(updated["scale"], [1e-5 - 0.1 * 1e-3, 0.1 * 1e-3], rtol=1e-5)
 
 
-@pytest.mark.parametrize("optimizer", [Adafactor(beta1=0.9), Adafactor(weight_decay_rate=0.01, factored=False)])
-def test_variants_move_and_keep_their_slots(optimizer):
-    parameters = _tree(0)
-    slots = optimizer.init(parameters)
-    updated, new = optimizer.update(_tree(1), slots, parameters, jnp.float32(0.1), jnp.int32(0))
-    assert jax.tree.map(jnp.shape, slots) == jax.tree.map(jnp.shape, new)
-    assert all(bool(jnp.any(a != b)) for a, b in zip(jax.tree.leaves(parameters), jax.tree.leaves(updated)))
+@pytest.mark.parametrize(
+    ("schedule", "step", "expected"),
+    [
+        (Schedule(), 0, 1e-8),
+        (Schedule(), 500, 0.5 * 0.5 / math.sqrt(1000)),
+        (Schedule(), 4000, 0.5 / math.sqrt(4000)),
+        (Schedule("constant", 1e-4), 123456, 1e-4),
+        (Schedule("constant*linear_warmup", 1.0, warmup_steps=10, step_offset=100), 105, 0.5),
+        (Schedule("constant * rsqrt_normalized_decay", 1.0, warmup_steps=100), 400, 0.5),
+        (Schedule("constant * decay_every", 1.0, decay_factor=0.1, steps_per_decay=10), 25, 0.01),
+        (Schedule("constant * cosine_decay", 2.0, warmup_steps=0, steps_per_cycle=100), 50, 1.0),
+        (Schedule("linear_decay", 2.0, warmup_steps=10, decay_factor=0.1), 5, 1.0),
+        (Schedule("linear_decay", 2.0, warmup_steps=10, decay_factor=0.1), 15, 1.0),
+        (Schedule("linear_decay", 2.0, warmup_steps=10, decay_factor=0.1), 30, 1e-8),
+    ],
+)
+def test_factors(schedule, step, expected):
+    assert float(schedule(step)) == pytest.approx(expected, rel=1e-5)
+
+
+def test_unknown_factor():
+    with pytest.raises(LisaxError, match="unknown learning-rate factor 'warm'"):
+        Schedule("constant * warm")

@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 import small_tokenizers
-from checkpoint_files import in_memory
+from checkpoint_files import in_memory, parameters_of
 
 from lisax import cli
 from lisax.devices.batching import padded
@@ -29,7 +29,6 @@ from lisax.weights.checkpoints import add_fitted, flatten
 from lisax.weights.interop.architecture import shapes_of_model
 from lisax.weights.interop.huggingface import write_huggingface
 from lisax.weights.model_folder import ModelFolder
-from lisax.weights.restore import load_parameters
 
 LABELS = list(Label)
 ENCODER = {
@@ -65,18 +64,14 @@ def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
     for split, count in (("train", 240), ("dev", 30)):
         write_examples(folder / f"examples/label_listwise.{split}.jsonl", examples(len(split), count))
-    write_huggingface(_made(folder / "hf"), in_memory(flatten(initialize(ENCODER_CONFIG, 3))), ENCODER_CONFIG)
+    (folder / "hf").mkdir()
+    write_huggingface(folder / "hf", in_memory(flatten(initialize(ENCODER_CONFIG, 3))), ENCODER_CONFIG)
     small_tokenizers.wordpiece(folder / "hf" / "tokenizer.json")
     (folder / "tokenizer.json").write_bytes((folder / "hf" / "tokenizer.json").read_bytes())
     return folder
 
 
 ENCODER_CONFIG = EncoderConfig(**ENCODER, pooler=True)
-
-
-def _made(folder):
-    folder.mkdir()
-    return folder
 
 
 @pytest.fixture(autouse=True)
@@ -202,10 +197,7 @@ def test_it_begins_as_the_published_encoder(data, tmp_path, capfd):
     lines = ["AdamW.weight_decay = 0.0", "EncoderConfig.scan_layers = True", "train.dev_data = None"]
     run_gin(FILES, [*bindings(tmp_path, **values), *lines])
     assert "has only the backbone: pair begins fresh" in capfd.readouterr().err
-    own, theirs = (
-        flatten(load_parameters(ModelFolder.find(tmp_path))),
-        flatten(load_parameters(ModelFolder.find(data / "hf"))),
-    )
+    own, theirs = parameters_of(tmp_path), parameters_of(data / "hf")
     assert theirs.keys() - own.keys() == {"pooler/kernel", "pooler/bias"}
     for name in own.keys() & theirs.keys():
         np.testing.assert_allclose(own[name], theirs[name], atol=1e-6, err_msg=name)

@@ -5,6 +5,7 @@ import dataclasses
 import jax
 import numpy as np
 import pytest
+from memory_task import restoring, saved
 from pointer_task import CANDIDATES, LENGTH, MODEL, T5, batch_of, config
 
 from lisax.errors import LisaxError
@@ -17,15 +18,8 @@ from lisax.training.model_kinds import kind_of
 from lisax.training.optimizers import AdamW
 from lisax.training.schedules import Schedule
 from lisax.training.train import Trainer, train
-from lisax.weights.checkpoints import (
-    CheckpointConfig,
-    CheckpointWriter,
-    RestoreCheckpointConfig,
-    SaveCheckpointConfig,
-    flatten,
-)
+from lisax.weights.checkpoints import CheckpointConfig, SaveCheckpointConfig, flatten
 from lisax.weights.model_folder import ModelFolder
-from lisax.weights.train_state import TrainState
 
 
 @pytest.fixture(scope="module")
@@ -66,16 +60,8 @@ def test_training_ends_when_it_does_not_become_better(tmp_path, capfd):
 
 
 def test_a_plain_t5_starts_encoder_and_embedding_and_stays_where_it_is_not_trained(tmp_path, capfd):
-    state = TrainState(np.int32(7), initialize(T5, 3), {})
-    with CheckpointWriter(
-        tmp_path / "t5", SaveCheckpointConfig(), {"architecture": dataclasses.asdict(T5)}, {}
-    ) as writer:
-        writer.save(state, {})
-    plain = flatten(jax.tree.map(np.asarray, state.parameters))
-    checkpoint = CheckpointConfig(SaveCheckpointConfig(period=100), RestoreCheckpointConfig(path=str(tmp_path / "t5")))
-    result = train(
-        config(tmp_path / "out", 8, model=dataclasses.replace(MODEL, train_encoder=False), checkpoint=checkpoint)
-    )
+    plain, model = saved(tmp_path / "t5", T5), dataclasses.replace(MODEL, train_encoder=False)
+    result = train(config(tmp_path / "out", 8, model=model, checkpoint=restoring(tmp_path / "t5")))
     assert "has only the backbone: pointer begins fresh" in capfd.readouterr().err
     fresh = flatten(initialize(MODEL))
     for name, leaf in flatten(result.parameters).items():

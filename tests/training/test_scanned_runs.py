@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from checkpoint_files import assert_same, parameters_of
 from memory_task import MODEL, config
 
 from lisax import cli
@@ -27,15 +28,13 @@ from lisax.weights.checkpoints import (
     CheckpointWriter,
     RestoreCheckpointConfig,
     SaveCheckpointConfig,
+    TrainState,
     flatten,
 )
 from lisax.weights.interop.convert import opened
-from lisax.weights.interop.opening import open_checkpoint
 from lisax.weights.interop.pieces import shapes_of
-from lisax.weights.interop.t5x_orbax import index_of
 from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_parameters
-from lisax.weights.train_state import TrainState
 
 LENGTHS = "{'inputs': 64, 'targets': 2}"
 
@@ -96,9 +95,9 @@ def scores(call, checkpoint, out):
 @pytest.mark.slow
 def test_scores_are_the_same_wherever_it_goes(run, tmp_path, capsys):
     call, model = run
-    assert "encoder/encoder/mlp/wo/kernel" not in flatten(load_parameters(ModelFolder.find(model)))
+    assert "encoder/encoder/mlp/wo/kernel" not in parameters_of(model)
     expected = scores(call, model, tmp_path / "own")
-    unstacked = flatten(unstack(load_parameters(ModelFolder.find(model))))
+    unstacked = unstack(load_parameters(ModelFolder.find(model)))
     scans = {"t5x-native": True, "t5x-orbax": False}  # layers of training that starts there, with its optimizer
     for kind in ("t5x-native", "t5x-orbax", "huggingface"):
         there, back = tmp_path / kind, tmp_path / f"{kind}_back"
@@ -107,10 +106,7 @@ def test_scores_are_the_same_wherever_it_goes(run, tmp_path, capsys):
             assert scores(call, there, tmp_path / f"{kind}_scores") == expected
         beside = next(model.glob("checkpoint_*")) / "spiece.model"
         assert cli.main(["checkpoint", "import", str(there), "--out", str(back), "--vocabulary", str(beside)]) == 0
-        returned = flatten(load_parameters(ModelFolder.find(back)))
-        assert returned.keys() == unstacked.keys()
-        for name, array in returned.items():
-            np.testing.assert_array_equal(array, unstacked[name])
+        assert_same(parameters_of(back), unstacked)
         if kind in scans:
             capsys.readouterr()
             start = f"MODEL_DIR={there}_trained", f"INITIAL_CHECKPOINT_PATH={there}", "TRAIN_STEPS=3"
@@ -133,12 +129,6 @@ def test_the_bundle_scores_the_same(run, tmp_path):
     np.testing.assert_allclose(relevance(tmp_path / "bundle"), expected, atol=1e-5)
 
 
-def test_show_tells_the_slots_of_stacked_layers(run, capsys):
-    assert cli.main(["checkpoint", "show", str(run[1])]) == 0
-    said = capsys.readouterr().out
-    assert "layers stacked (scanned)" in said and "values: m, v, v_col, v_row" in said
-
-
 def test_training_goes_on_in_the_folder_of_a_run_without_model_json(tmp_path, capfd):
     """As T5X leaves it. The architecture is that of the configuration, and then stands beside the checkpoint."""
     fields = {"model": MODEL.replaced(relative_bias_per_layer=True, scan_layers=True), "dev_data": None}
@@ -150,37 +140,12 @@ def test_training_goes_on_in_the_folder_of_a_run_without_model_json(tmp_path, ca
     assert train(config(tmp_path / "theirs", 4, **fields)).step == 4
     assert "has no model.json, as T5X leaves it" in capfd.readouterr().err
     assert ModelFolder.find(checkpoint).card["step"] == 3
-    assert (
-        ModelFolder.find(checkpoint).card["training"] | {"first_step": 3, "slots_first_step": 0}
-        == ModelFolder.find(checkpoint).card["training"]
-    )
+    assert ModelFolder.find(checkpoint).card["training"].items() >= {"first_step": 3, "slots_first_step": 0}.items()
     assert load_parameters(ModelFolder.find(checkpoint)).keys() == {"token_embedder", "encoder", "decoder"}
     with pytest.raises(Exception, match="are not those of the model"):
         shutil.rmtree(tmp_path / "theirs" / "checkpoint_4")
         (checkpoint / "model.json").unlink()
         train(config(tmp_path / "theirs", 4, model=MODEL.replaced(mlp_dim=64)))
-
-
-def _shape_of_out(checkpoint):
-    return index_of(checkpoint)["target"]["encoder"]["encoder"]["attention"]["out"]["kernel"].shape
-
-
-@pytest.mark.slow
-def test_a_stacked_run_goes_on_from_the_shapes_of_earlier_versions(tmp_path, monkeypatch):
-    """Its checkpoints had heads joined."""
-    fields = {"model": MODEL.replaced(scan_layers=True, dropout_rate=0.0)}
-    train(config(tmp_path / "whole", 4, **fields))
-    with monkeypatch.context() as patch:
-        patch.setattr("lisax.weights.checkpoints.heads_in", lambda _: None)
-        train(config(tmp_path / "run", 2, **fields))
-    assert _shape_of_out(tmp_path / "run/checkpoint_2") == (16, 1, 16)
-    train(config(tmp_path / "run", 4, **fields))
-    assert _shape_of_out(tmp_path / "run/checkpoint_4") == (2, 1, 8, 16)
-    whole, resumed = (open_checkpoint(ModelFolder.find(tmp_path / name)).as_stacked() for name in ("whole", "run"))
-    for part in ("parameters", "slots"):
-        found = dict(resumed.read(getattr(resumed, part)))
-        for name, array in whole.read(getattr(whole, part)):
-            np.testing.assert_array_equal(found[name], array, err_msg=name)
 
 
 def test_layers_with_a_bias_each_start_from_a_model_that_shares_it(tmp_path, capfd):
@@ -223,5 +188,4 @@ def test_models_built_on_a_t5_come_out_too(tmp_path, model):
     assert architecture == model and checkpoint.scanned
     expected = jax.eval_shape(optimizer.init, unstack(parameters))
     assert shapes_of(checkpoint.slots) == {name: leaf.shape for name, leaf in flatten(expected).items()}
-    for name, array in checkpoint.read(checkpoint.parameters):
-        np.testing.assert_array_equal(array, flatten(unstack(parameters))[name])
+    assert_same(dict(checkpoint.read(checkpoint.parameters)), unstack(parameters))

@@ -12,7 +12,7 @@ from lisax.models.t5 import initialize
 from lisax.training.losses import Loss
 from lisax.training.optimizers import AdamW
 from lisax.training.step import make_train_step
-from lisax.weights.train_state import TrainState
+from lisax.weights.checkpoints import TrainState
 
 
 def _log_softmax(logits):

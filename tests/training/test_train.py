@@ -10,7 +10,8 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
-from memory_task import MODEL, config, source
+from checkpoint_files import assert_same, parameters_of
+from memory_task import MODEL, config, restoring, source
 
 from lisax.errors import LisaxError
 from lisax.training.optimizers import AdamW
@@ -19,17 +20,14 @@ from lisax.training.train import Trainer, train
 from lisax.training.train_log import read_train_log
 from lisax.weights.checkpoints import (
     CheckpointConfig,
-    RestoreCheckpointConfig,
     SaveCheckpointConfig,
     best_checkpoint,
     complete_steps,
-    flatten,
     read_metrics,
     resolve_checkpoint,
     write_chosen,
 )
 from lisax.weights.model_folder import ModelFolder
-from lisax.weights.restore import load_parameters
 
 HERE = Path(__file__).parent
 no_dev = functools.partial(config, dev_data=None)
@@ -66,8 +64,7 @@ def test_resumed_equals_uninterrupted_bit_for_bit(whole, tmp_path):
     train(config(tmp_path, 5))
     resumed = train(config(tmp_path, 10))
     assert curve(tmp_path) == curve(whole.model_dir)
-    for a, b in zip(jax.tree.leaves(whole.parameters), jax.tree.leaves(resumed.parameters)):
-        np.testing.assert_array_equal(a, b)
+    assert_same(resumed.parameters, whole.parameters)
 
 
 def test_an_evaluation_that_fails_costs_no_steps(whole, tmp_path):
@@ -88,9 +85,8 @@ def test_finished_run_is_left_alone(whole):
 
 
 def test_saved_parameters_are_those_of_the_run(whole):
-    loaded = flatten(load_parameters(ModelFolder.find(whole.model_dir)))
-    for name, leaf in flatten(whole.parameters).items():
-        np.testing.assert_array_equal(loaded[name], leaf)
+    loaded = parameters_of(whole.model_dir)
+    assert_same(loaded, whole.parameters)
     assert loaded["encoder/layers_0/attention/query/kernel"].dtype == np.float32
 
 
@@ -171,44 +167,34 @@ def test_all_damaged_is_an_error(tmp_path):
         train(config(tmp_path, 6))
 
 
-def _restoring(path, **fields):
-    return CheckpointConfig(SaveCheckpointConfig(period=100), RestoreCheckpointConfig(path=str(path), **fields))
-
-
 def test_fewer_steps_than_those_of_the_initial_checkpoint_are_an_error(whole, tmp_path):
     for steps in (4, 10):
         with pytest.raises(
             LisaxError, match=f"TRAIN_STEPS is {steps}, and the initial .* is at step 10.*above 10, TRAIN"
         ):
-            train(config(tmp_path, steps, checkpoint=_restoring(whole.model_dir)))
-    result = train(no_dev(tmp_path, 4, checkpoint=_restoring(whole.model_dir, restore_step=False)))
+            train(config(tmp_path, steps, checkpoint=restoring(whole.model_dir)))
+    result = train(no_dev(tmp_path, 4, checkpoint=restoring(whole.model_dir, restore_step=False)))
     assert result.step == 4
 
 
 def test_initial_checkpoint_gives_step_and_slots(whole, tmp_path, capfd):
-    result = train(no_dev(tmp_path, 12, checkpoint=_restoring(whole.model_dir)))
+    result = train(no_dev(tmp_path, 12, checkpoint=restoring(whole.model_dir)))
     assert "starts at step 10" in capfd.readouterr().err
     assert [step for step, _ in curve(tmp_path)] == [11, 12]
     assert ModelFolder.find(result.latest).card["training"]["slots_first_step"] == 0
     # Its own checkpoint is continued, not the initial one; the data goes on from where this run began it.
-    train(no_dev(tmp_path, 13, checkpoint=_restoring("/nowhere")))
+    train(no_dev(tmp_path, 13, checkpoint=restoring("/nowhere")))
     again = tmp_path / "again"
-    train(no_dev(again, 13, checkpoint=_restoring(whole.latest)))
+    train(no_dev(again, 13, checkpoint=restoring(whole.latest)))
     assert curve(again) == curve(tmp_path)
 
 
-def test_initial_checkpoint_with_fresh_slots_and_relative_steps(whole, tmp_path):
-    restore = _restoring(whole.latest / "state", restore_optimizer=False)
+@pytest.mark.parametrize("from_zero", [False, True])
+def test_initial_checkpoint_with_fresh_slots(whole, tmp_path, from_zero):
+    restore = restoring(whole.latest / "state", restore_optimizer=False, restore_step=not from_zero)
     result = train(no_dev(tmp_path, None, relative_steps=2, checkpoint=restore))
-    assert result.step == 12
-    assert ModelFolder.find(tmp_path).card["training"]["slots_first_step"] == 10
-
-
-def test_initial_checkpoint_as_step_zero(whole, tmp_path):
-    restore = _restoring(whole.latest, restore_step=False, restore_optimizer=False)
-    result = train(no_dev(tmp_path, 2, checkpoint=restore))
-    assert result.step == 2
-    assert ModelFolder.find(tmp_path).card["training"]["slots_first_step"] == 0
+    assert result.step == (2 if from_zero else 12)
+    assert ModelFolder.find(tmp_path).card["training"]["slots_first_step"] == result.step - 2
 
 
 @pytest.mark.parametrize(
@@ -222,7 +208,7 @@ def test_initial_checkpoint_as_step_zero(whole, tmp_path):
 def test_another_architecture_is_named(whole, tmp_path, changed, message):
     model = dataclasses.replace(MODEL, **changed)
     with pytest.raises(LisaxError, match=message):
-        train(config(tmp_path, 12, model=model, checkpoint=_restoring(whole.model_dir)))
+        train(config(tmp_path, 12, model=model, checkpoint=restoring(whole.model_dir)))
 
 
 def test_changed_optimizer_is_refused_on_resume(whole):
@@ -251,7 +237,7 @@ def test_not_a_number(tmp_path):
         ({"trainer": Trainer(num_microbatches=-1)}, "num_microbatches must be at least 1"),
         ({"trainer": Trainer(num_microbatches=3)}, "BATCH_SIZE is 8, which 1 devices times 3 microbatches"),
         ({"checkpoint": CheckpointConfig(SaveCheckpointConfig(best_metric="f1"))}, "chosen by 'f1', which nothing"),
-        ({"checkpoint": _restoring("/nowhere")}, "no checkpoint at /nowhere: no such folder"),
+        ({"checkpoint": restoring("/nowhere")}, "no checkpoint at /nowhere: no such folder"),
         ({"train_data": lambda skip: iter(list(zip(range(2), source(skip)))[1][1:])}, "ended after 1 batches"),
         ({"model": dataclasses.replace(MODEL, vocab_size=40)}, "but the model's vocabulary has 40 entries"),
     ],

@@ -8,11 +8,11 @@ import shutil
 import jax
 import numpy as np
 import pytest
+from checkpoint_files import assert_same, parameters_of
 
 from lisax import cli
 from lisax.errors import DataError, LisaxError
 from lisax.formats.examples import write_examples
-from lisax.models.lora import Lora
 from lisax.planning.machines import devices_of
 from lisax.planning.plan import plan
 from lisax.predict.model import Model
@@ -21,11 +21,9 @@ from lisax.records import Label
 from lisax.scoring.backends import JAX
 from lisax.training.gin_files import configured, run_gin
 from lisax.weights import sharing
-from lisax.weights.checkpoints import flatten
 from lisax.weights.interop.opening import open_checkpoint
 from lisax.weights.interop.pieces import shapes_of
 from lisax.weights.model_folder import ModelFolder
-from lisax.weights.restore import load_parameters
 from tests.training import test_pair_runs as pair_runs
 from tests.training.test_pair_runs import FILES, bindings, examples
 
@@ -52,10 +50,7 @@ def trained(data, tmp_path_factory):
 
 def test_it_learns_and_the_backbone_stays(trained, data):
     assert trained.metrics["accuracy"] > 0.5  # a third by chance; the tokenizer is trained anew each time
-    own, base = (
-        flatten(load_parameters(ModelFolder.find(trained.model_dir))),
-        flatten(load_parameters(ModelFolder.find(data / "hf"))),
-    )
+    own, base = parameters_of(trained.model_dir), parameters_of(data / "hf")
     changed = {name for name in own.keys() & base.keys() if not np.array_equal(own[name], base[name])}
     assert len(changed) == 2 * 6 and all(name.endswith("/kernel") for name in changed)
     assert own.keys() - base.keys() == HEAD
@@ -88,10 +83,9 @@ def test_stopped_and_continued_it_is_the_same(data, tmp_path):
     whole = train(tmp_path / "whole", data, *lines, TRAIN_STEPS=4)
     train(tmp_path / "parts", data, *lines, NO_DEV, TRAIN_STEPS=2)
     parts = train(tmp_path / "parts", data, *lines, NO_DEV, TRAIN_STEPS=4)
-    one, other = (flatten(load_parameters(ModelFolder.find(result.model_dir))) for result in (whole, parts))
-    assert one.keys() == other.keys() == flatten(load_parameters(ModelFolder.find(data / "hf"))).keys() - POOLER | HEAD
-    for name in one:
-        np.testing.assert_array_equal(one[name], other[name], err_msg=name)
+    found = parameters_of(parts.model_dir)
+    assert found.keys() == parameters_of(data / "hf").keys() - POOLER | HEAD
+    assert_same(found, parameters_of(whole.model_dir))
 
 
 def test_another_adapter_or_base_is_not_continued(trained, data, tmp_path):
@@ -127,12 +121,8 @@ def test_exported_whole_or_alone_it_scores_the_same(trained, tmp_path):
 def test_another_training_starts_from_it(trained, data, tmp_path):
     values = {"INITIAL_CHECKPOINT_PATH": str(trained.model_dir), "TRAIN_STEPS": None, "TRAIN_STEPS_RELATIVE": 2}
     on_top = train(tmp_path / "second", data, "EncoderConfig.scan_layers = True", NO_DEV, **values, LEARNING_RATE=0.0)
-    one, other = (
-        flatten(load_parameters(ModelFolder.find(trained.model_dir))),
-        flatten(load_parameters(ModelFolder.find(on_top.model_dir))),
-    )
-    for name in one:
-        np.testing.assert_allclose(one[name], other[name], atol=1e-6, err_msg=name)
+    one = parameters_of(trained.model_dir)
+    assert_same(parameters_of(on_top.model_dir), one, atol=1e-6)
     opened = [Model.open(run.model_dir, backend="onnx") for run in (trained, on_top)]
     np.testing.assert_allclose(*(model.probabilities(examples(1, 4)) for model in opened), atol=1e-6)
     described, first = ModelFolder.find(on_top.model_dir).card, ModelFolder.find(trained.model_dir).card
@@ -141,14 +131,10 @@ def test_another_training_starts_from_it(trained, data, tmp_path):
     ranked_otherwise = train(tmp_path / "third", data, "lora.Lora.rank = 2", NO_DEV, **values, LEARNING_RATE=0.0)
     found = ModelFolder.find(ranked_otherwise.model_dir).card["adapter"]["base"]
     assert found == str(open_checkpoint(ModelFolder.find(trained.model_dir)).folder)
-    other = flatten(load_parameters(ModelFolder.find(ranked_otherwise.model_dir)))
-    for name in one:
-        np.testing.assert_allclose(one[name], other[name], atol=1e-6, err_msg=name)
+    assert_same(parameters_of(ranked_otherwise.model_dir), one, atol=1e-6)
     given = bindings(tmp_path / "full", **values, LEARNING_RATE=0.0)
     fully = run_gin(FILES, [*given, NO_DEV, "AdamW.weight_decay = 0.0"])  # without an adapter: all of it is trained
-    other = flatten(load_parameters(ModelFolder.find(fully.model_dir)))
-    for name in one:
-        np.testing.assert_allclose(one[name], other[name], atol=1e-6, err_msg=name)
+    assert_same(parameters_of(fully.model_dir), one, atol=1e-6)
 
 
 def test_a_training_for_other_classes_takes_the_adapter_without_its_head(trained, data, tmp_path, capsys):
@@ -159,10 +145,9 @@ def test_a_training_for_other_classes_takes_the_adapter_without_its_head(trained
     values |= {"TRAIN_STEPS": None, "TRAIN_STEPS_RELATIVE": 2, "LEARNING_RATE": 0.0}
     ranker = train(tmp_path / "ranker", data, NO_DEV, **values)
     assert "has another head: this one begins fresh" in capsys.readouterr().err
-    one, other = (flatten(load_parameters(ModelFolder.find(run.model_dir))) for run in (trained, ranker))
+    one, other = parameters_of(trained.model_dir), parameters_of(ranker.model_dir)
     assert (one["pair/classes/kernel"].shape[1], other["pair/classes/kernel"].shape[1]) == (3, 2)
-    for name in one.keys() - HEAD:
-        np.testing.assert_allclose(one[name], other[name], atol=1e-6, err_msg=name)
+    assert_same(*({name: part[name] for name in part.keys() - HEAD} for part in (one, other)), atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -222,19 +207,28 @@ def described(bundle, **fields):
     path.write_text(json.dumps(card))
 
 
-def test_a_base_that_is_not_there_is_told(alone):
-    shutil.rmtree(alone.parent / "hf")
-    with pytest.raises(DataError, match="model.json: field 'adapter.base': .*is missing: "):
-        load_parameters(ModelFolder.find(alone))
-
-
-def test_a_base_of_other_weights_is_told(alone):
+def flipped(alone):
     weights = alone.parent / "hf" / "model.safetensors"
     content = bytearray(weights.read_bytes())
     content[-1] ^= 1
     weights.write_bytes(content)
-    with pytest.raises(DataError, match="trained on weights with the sha256"):
-        load_parameters(ModelFolder.find(alone))
+
+
+@pytest.mark.parametrize(
+    ("damaged", "told"),
+    [
+        (lambda alone: shutil.rmtree(alone.parent / "hf"), "model.json: field 'adapter.base': .*is missing: "),
+        (flipped, "trained on weights with the sha256"),
+        (lambda alone: described(alone, base=str(alone), base_sha256=None), "at most 8 adapters"),
+        (lambda alone: described(alone, rank=3), "adapter.rank"),
+        (lambda alone: described(alone, alpha="x"), "adapter.alpha"),
+        (lambda alone: described(alone, base=3), "adapter.base"),
+    ],
+)
+def test_what_is_wrong_with_an_adapter_or_its_base_is_told(alone, damaged, told):
+    damaged(alone)
+    with pytest.raises(DataError, match=told):
+        parameters_of(alone)
 
 
 def test_a_base_of_another_vocabulary_is_told(alone):
@@ -242,24 +236,3 @@ def test_a_base_of_another_vocabulary_is_told(alone):
     tokenizer.write_text(tokenizer.read_text() + "\n")
     with pytest.raises(DataError, match="field 'vocabulary.sha256': is .*, and that of .*hf/tokenizer.json is "):
         Model.open(alone)
-
-
-def test_an_adapter_of_itself_is_told(alone):
-    described(alone, base=str(alone), base_sha256=None)
-    with pytest.raises(DataError, match="at most 8 adapters"):
-        load_parameters(ModelFolder.find(alone))
-
-
-@pytest.mark.parametrize("fields", [{"rank": 3}, {"alpha": "x"}, {"base": 3}])
-def test_hostile_fields_are_told(alone, fields):
-    described(alone, **fields)
-    with pytest.raises(DataError, match=f"adapter.{min(fields)}"):
-        load_parameters(ModelFolder.find(alone))
-
-
-def test_stacked_matrices_have_stacked_adapters():
-    kernel = np.zeros((6, 3, 5), np.float32)
-    kept, trained = Lora(rank=2).split({"encoder": {"encoder": {"mlp": {"wo": {"kernel": kernel}}}}, "pair": {"x": 1}})
-    found = trained["encoder"]["encoder"]["mlp"]["wo"]
-    assert found["lora_a"].shape == (6, 3, 2) and found["lora_b"].shape == (2, 3, 5)
-    assert "pair" in trained and "pair" not in kept

@@ -8,14 +8,13 @@ import ml_dtypes
 import numpy as np
 import orbax.checkpoint as ocp
 import pytest
+from checkpoint_files import assert_same, parameters_of
 from memory_task import MODEL, config
 
 from lisax.errors import LisaxError
 from lisax.models.t5 import initialize
 from lisax.training.train import train
 from lisax.weights.checkpoints import CheckpointConfig, RestoreCheckpointConfig, SaveCheckpointConfig, flatten
-from lisax.weights.model_folder import ModelFolder
-from lisax.weights.restore import load_parameters
 
 DEEPER = dataclasses.replace(MODEL, num_encoder_layers=2)
 
@@ -42,10 +41,9 @@ def test_missing_parameters_begin_fresh(whole, tmp_path):
     with pytest.raises(LisaxError, match="encoder/layers_1"):
         start(tmp_path, whole, DEEPER)
     parameters, slots, said = start(tmp_path, whole, DEEPER, fallback_to_scratch=True)
-    old, drawn = flatten(load_parameters(ModelFolder.find(whole.latest))), flatten(initialize(DEEPER))
-    assert parameters.keys() == drawn.keys() > old.keys()
-    for name, array in parameters.items():
-        np.testing.assert_array_equal(array, old[name] if name in old else drawn[name])
+    old, drawn = parameters_of(whole.latest), flatten(initialize(DEEPER))
+    assert drawn.keys() > old.keys()
+    assert_same(parameters, drawn | old)
     assert any(np.asarray(slots[name]).any() for name in slots if "encoder/layers_0/mlp" in name)
     assert not any(np.asarray(slots[name]).any() for name in slots if "encoder/layers_1" in name)
     assert "encoder/layers_1/mlp/wo/kernel" in said[0] and "begin fresh" in said[0]
@@ -55,7 +53,7 @@ def test_missing_parameters_begin_fresh(whole, tmp_path):
 def test_stacked_layers_take_the_same(whole, tmp_path):
     scanned = dataclasses.replace(DEEPER, scan_layers=True)
     parameters, _, _ = start(tmp_path, whole, scanned, fallback_to_scratch=True)
-    old = flatten(load_parameters(ModelFolder.find(whole.latest)))
+    old = parameters_of(whole.latest)
     stacked = parameters["encoder/encoder/mlp/wo/kernel"]
     np.testing.assert_array_equal(stacked[:, 0], old["encoder/layers_0/mlp/wo/kernel"])
     np.testing.assert_array_equal(stacked[:, 1], flatten(initialize(DEEPER))["encoder/layers_1/mlp/wo/kernel"])
@@ -67,7 +65,7 @@ def test_names_are_mapped_and_left_out(whole, tmp_path):
         (r"target/decoder/logits_dense/kernel", None),
     ]
     parameters, _, said = start(tmp_path, whole, DEEPER, assignment_map=rules, fallback_to_scratch=True)
-    old = flatten(load_parameters(ModelFolder.find(whole.latest)))
+    old = parameters_of(whole.latest)
     for layer in (0, 1):
         name = "attention/query/kernel"
         np.testing.assert_array_equal(parameters[f"encoder/layers_{layer}/{name}"], old[f"encoder/layers_0/{name}"])
@@ -100,7 +98,7 @@ def test_a_checkpoint_may_have_more_than_the_model(whole, tmp_path):
 
 def test_parameters_are_rounded_to_the_type(whole, tmp_path):
     parameters, slots, _ = start(tmp_path, whole, dtype="bfloat16")
-    for name, array in flatten(load_parameters(ModelFolder.find(whole.latest))).items():
+    for name, array in parameters_of(whole.latest).items():
         assert parameters[name].dtype == jnp.float32
         np.testing.assert_array_equal(parameters[name], array.astype(ml_dtypes.bfloat16).astype(np.float32))
     exact = start(tmp_path, whole)[1]

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from checkpoint_files import in_memory, random_parameters
+from checkpoint_files import assert_same, in_memory, random_parameters
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -55,8 +55,7 @@ def test_stacked_layers_are_updated_as_separate_ones(optimizer):
     parameters = jax.tree.map(jnp.asarray, nested(random_parameters(CONFIG)))
     separate, slots = updated(optimizer, parameters)
     stacked, stacked_slots = updated(optimizer, jax.jit(stack)(parameters))
-    for name, leaf in flatten(unstack(stacked)).items():
-        np.testing.assert_allclose(leaf, flatten(separate)[name], atol=1e-6, err_msg=name)
+    assert_same(unstack(stacked), separate, rtol=1e-7, atol=1e-6)
     expected = flatten(stack_slots(slots, parameters, factored=getattr(optimizer, "factored", False)))
     found = {name: leaf.shape for name, leaf in expected.items()}
     assert found == {name: leaf.shape for name, leaf in flatten(stacked_slots).items()}

@@ -38,30 +38,26 @@ def check_base(checkpoint: Checkpoint, base: Path) -> None:
 def with_adapter(base: Checkpoint, own: Checkpoint) -> Checkpoint:
     """`own`, with the parameters of the whole model in the place of its adapter's. Optimizer slots, which are those of
     the adapter, are left out. LisaxError where the two do not fit each other."""
-    lora = lora_of(own)
-    scale = lora.scale
-    adapters, shapes = {}, {}
+    lora, there = lora_of(own), shapes_of(base.parameters)
+    adapters: dict[str, dict[str, tuple[Piece, str]]] = {}  # kernel -> its two matrices' pieces and names
     for piece in own.parameters:
         for name in piece.shapes:
             stem, _, last = name.rpartition("/")
             if last in (LORA_A, LORA_B):
                 adapters.setdefault(f"{stem}/kernel", {})[last] = piece, name
-                shapes[name] = piece.shapes[name]
-    there = shapes_of(base.parameters)
     for kernel, pair in adapters.items():
-        found = {shapes[name] for _, name in pair.values()}
-        if (
-            len(pair) != 2
-            or kernel not in there
-            or not _fit(there[kernel], *(shapes[pair[x][1]] for x in (LORA_A, LORA_B)))
-        ):
+        found = {which: piece.shapes[name] for which, (piece, name) in pair.items()}
+        a, b = (found.get(which, ()) for which in (LORA_A, LORA_B))
+        if not (len(a) == len(b) == 2 and a[1] == b[0] and (a[0], b[1]) == there.get(kernel)):
+            shapes = sorted(map(list, {*found.values()}))
+            wanted = f"its {list(there[kernel])}" if kernel in there else "as there is no such matrix"
             raise LisaxError(
-                f"{own.folder} has an adapter for '{kernel}' of the shapes {sorted(map(list, found))}, which does not "
-                f"fit {f'its {list(there[kernel])}' if kernel in there else 'as there is no such matrix'} in {base.folder}"
+                f"{own.folder} has an adapter for '{kernel}' of the shapes {shapes}, which does not fit {wanted} in "
+                f"{base.folder}"
             )
-        if (rank := shapes[pair[LORA_A][1]][1]) != lora.rank:
+        if a[1] != lora.rank:
             raise own.card.error(
-                "adapter.rank", f"the card has {lora.rank}, and the weights for '{kernel}' have rank {rank}"
+                "adapter.rank", f"the card has {lora.rank}, and the weights for '{kernel}' have rank {a[1]}"
             )
 
     def adapted(piece: Piece) -> Piece:
@@ -72,15 +68,15 @@ def with_adapter(base: Checkpoint, own: Checkpoint) -> Checkpoint:
             for kernel in kernels:
                 a, b = (dict(own.read([of]))[name] for of, name in (adapters[kernel][x] for x in (LORA_A, LORA_B)))
                 # By numpy itself: for thin matrices the threads of its BLAS wait for each other longer than they work.
-                arrays[kernel] = arrays[kernel] + np.einsum("ir,ro->io", a * np.float32(scale), b)
+                arrays[kernel] = arrays[kernel] + np.einsum("ir,ro->io", a * np.float32(lora.scale), b)
             return arrays
 
         return dataclasses.replace(piece, convert=convert) if kernels else piece
 
-    whole = [piece for piece in own.parameters if not shapes.keys() & piece.shapes.keys()]
-    trained = shapes_of(whole)
+    thin = {name for pair in adapters.values() for _, name in pair.values()}
+    whole = [piece for piece in own.parameters if not thin & piece.shapes.keys()]
     # Parameters that the model does not have, such as the pooler of its base, are left out.
-    wanted = shapes_of_model(own.architecture.replaced(scan_layers=False)).keys() - trained.keys()
+    wanted = shapes_of_model(own.architecture.replaced(scan_layers=False)).keys() - shapes_of(whole).keys()
     kept = [adapted(piece) for piece in base.parameters if piece.shapes.keys() <= wanted]
     card = dataclasses.replace(own.card, content={k: v for k, v in own.card.content.items() if k != "adapter"})
     vocabulary = own.vocabulary or base.vocabulary
@@ -95,7 +91,3 @@ def lora_of(checkpoint: Checkpoint) -> Lora:
     names = [field.name for field in dataclasses.fields(Lora)]
     checkpoint.card.needed(*(f"adapter.{name}" for name in names))
     return Lora(**{name: described[name] for name in names})
-
-
-def _fit(kernel: tuple[int, ...], a: tuple[int, ...], b: tuple[int, ...]) -> bool:
-    return len(a) == len(b) == 2 and a[1] == b[0] and (a[0], b[1]) == kernel

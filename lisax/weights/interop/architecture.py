@@ -69,49 +69,21 @@ def shapes_of_model(config: Model) -> dict[str, Shape]:
     if is_listed(config) and not config.backbone.scan_layers:
         if type(config) is T5Config:
             return t5_shapes(config)
-        shapes = encoder_shapes(config.backbone)
-        return shapes if type(config) is EncoderConfig else _without_pooler(shapes) | _head_shapes(config)
+        return encoder_shapes(config) if type(config) is EncoderConfig else _shapes_with_head(config)
     return {name: tuple(leaf.shape) for name, leaf in flatten(parameter_shapes(config)).items()}
 
 
-# The fields that describe a T5 of the list.
-T5_FIELDS = (
-    "vocab_size",
-    "dtype",
-    "emb_dim",
-    "num_heads",
-    "num_encoder_layers",
-    "num_decoder_layers",
-    "head_dim",
-    "mlp_dim",
-    "mlp_activations",
-    "dropout_rate",
-    "dropout_broadcast_dims",
-    "logits_via_embedding",
-    "relative_bias_per_layer",
-    "float32_attention_logits",
-    "attention_init",
-    "scan_layers",
-    "remat",
-    "attention_chunk",
-)
-
-
 def is_listed(config: Model) -> bool:
-    """Whether its parameters are listed here: it is a T5, or has the BERT family's backbone, and has nothing on it that
-    is not known here, such as a field that a kind of model was given since."""
+    """Whether its parameters are listed here: it is a T5, or has the BERT family's backbone, with no head on it but a
+    layer of classes on pooled states, or no layer at all."""
     if type(config) is T5Config:
-        return config == T5Config(**{name: getattr(config, name) for name in T5_FIELDS})
-    backbone = config.backbone
-    if type(backbone) is not EncoderConfig:
+        return True
+    if type(config.backbone) is not EncoderConfig:
         return False
     if type(config) is PairConfig:
-        if config.pooling not in ("mean", "first", "attention"):
-            return False
-        return config == PairConfig(backbone, labels=config.labels, pooling=config.pooling)
+        return config.pooling != "pooler"
     if type(config) is DualEncoderConfig:
-        fields = {name: getattr(config, name) for name in ("pooling", "normalized", "temperature")}
-        return config == DualEncoderConfig(backbone, **fields)
+        return config.tied and config.projection is None
     return type(config) is EncoderConfig
 
 
@@ -164,16 +136,13 @@ def encoder_shapes(config: EncoderConfig) -> dict[str, Shape]:
     return shapes | (_dense_shapes("pooler", emb, emb) if config.pooler else {})
 
 
-def _head_shapes(config: PairConfig | DualEncoderConfig) -> dict[str, Shape]:
-    if type(config) is DualEncoderConfig:
-        return {}
-    emb = config.backbone.emb_dim
-    query = {"pair/pooling": (emb,)} if config.pooling == "attention" else {}
-    return _dense_shapes("pair/classes", emb, config.labels) | query
-
-
-def _without_pooler(shapes: dict[str, Shape]) -> dict[str, Shape]:
-    return {name: shape for name, shape in shapes.items() if not name.startswith("pooler/")}
+def _shapes_with_head(config: PairConfig | DualEncoderConfig) -> dict[str, Shape]:
+    shapes, emb = encoder_shapes(config.backbone.replaced(pooler=False)), config.backbone.emb_dim
+    if type(config) is PairConfig:
+        shapes |= _dense_shapes("pair/classes", emb, config.labels)
+        if config.pooling == "attention":
+            shapes["pair/pooling"] = (emb,)
+    return shapes
 
 
 def _dense_shapes(name: str, inputs: int, outputs: int) -> dict[str, Shape]:

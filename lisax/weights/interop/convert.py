@@ -7,7 +7,7 @@ import dataclasses
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ from lisax.weights.interop.kinds import (
 )
 from lisax.weights.interop.opening import open_checkpoint
 from lisax.weights.interop.pieces import Checkpoint, Piece, Stored, shapes_of, whole
+from lisax.weights.interop.safetensors_files import write_arrays
 from lisax.weights.interop.t5x_native import write_native
 from lisax.weights.interop.t5x_orbax import write_orbax
 from lisax.weights.model_folder import ModelFolder
@@ -197,6 +198,12 @@ def _sentencepieces(path: Path, extra_ids: int) -> tuple[int, int]:
         raise LisaxError(f"{path} is not a SentencePiece model") from None
     own = own_sentinels(processor)
     return processor.GetPieceSize() + (0 if own else extra_ids), own or extra_ids
+
+
+def write_bundle(folder: Path, checkpoint: Checkpoint, card: Mapping[str, Any]) -> None:
+    """Writes `model.safetensors`, one array in memory at a time, and `model.json` to the existing `folder`."""
+    write_arrays(folder, shapes_of(checkpoint.parameters), checkpoint.read(checkpoint.parameters), shard_bytes=None)
+    write_json(folder / MODEL_JSON, dict(card))
 
 
 def _write_steps(

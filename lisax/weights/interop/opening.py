@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from itertools import accumulate
 from pathlib import Path
 
@@ -34,7 +35,7 @@ def open_checkpoint(model: ModelFolder, *, alone: bool = False, depth: int = 0) 
         Kind.ORBAX: open_orbax,
         Kind.NATIVE: open_native,
         Kind.HUGGINGFACE: open_huggingface,
-        Kind.BUNDLE: _open_bundle,
+        Kind.BUNDLE: lambda folder: checkpoint_of(Kind.BUNDLE, folder, None, stored_arrays(folder), {}),
     }
     checkpoint = readers[model.kind](folder)
     for pieces in (checkpoint.parameters, checkpoint.slots):
@@ -69,6 +70,29 @@ def open_whole(model: ModelFolder, kind: type[Model]) -> Checkpoint:
     return checkpoint
 
 
+def described(source: ModelFolder) -> str:
+    """Kind, step, parameters with their shapes, vocabulary and optimizer slots; no array is read."""
+    checkpoint = open_checkpoint(source)
+    shapes, slots = shapes_of(checkpoint.parameters), shapes_of(checkpoint.slots)
+    count = sum(map(math.prod, shapes.values()))
+    known = (checkpoint.card or {}).get("vocabulary") or {}
+    kinds = sorted({name.rsplit("/", 1)[1] for name in slots})
+    vocabulary = [f"{known['kind']} of {known['pieces']} pieces"] if known else []
+    if checkpoint.vocabulary is not None:
+        vocabulary.append(str(checkpoint.vocabulary))
+    facts = {
+        "checkpoint": checkpoint.folder,
+        "kind": checkpoint.kind + (", layers stacked (scanned)" if checkpoint.scanned else ""),
+        "step": "unknown" if checkpoint.step is None else checkpoint.step,
+        "parameters": f"{count:,} in {len(shapes)} arrays",
+        "vocabulary": ", ".join(vocabulary) or "none",
+        "optimizer slots": f"{sum(map(math.prod, slots.values())):,} values: {', '.join(kinds)}" if slots else "none",
+    }
+    width = max(map(len, shapes), default=0)
+    lines = [f"{name:16}{value}" for name, value in facts.items()]
+    return "\n".join([*lines, "", *(f"{name:{width}}  {list(shape)}" for name, shape in shapes.items())])
+
+
 def _with_base(checkpoint: Checkpoint, depth: int) -> Checkpoint:
     """The whole model of a checkpoint that holds an adapter."""
     card = checkpoint.card
@@ -80,10 +104,6 @@ def _with_base(checkpoint: Checkpoint, depth: int) -> Checkpoint:
     found = open_checkpoint(ModelFolder.find(base), depth=depth + 1)
     check_base(checkpoint, found.folder)
     return with_adapter(found, checkpoint)
-
-
-def _open_bundle(folder: Path) -> Checkpoint:
-    return checkpoint_of(Kind.BUNDLE, folder, None, stored_arrays(folder), {})
 
 
 def _check_names(folder: Path, names: list[str]) -> None:

@@ -1,7 +1,9 @@
-"""A tiny T5 with random parameters and slots, as a checkpoint in memory, and ways to write it."""
+"""A tiny T5 with random parameters and slots, as a checkpoint in memory; what a folder holds, compared."""
 
 import dataclasses
+import os
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -12,6 +14,8 @@ from lisax.weights.checkpoints import flatten, nested
 from lisax.weights.interop.architecture import parameter_shapes
 from lisax.weights.interop.kinds import Kind
 from lisax.weights.interop.pieces import Checkpoint, Stored, whole
+from lisax.weights.model_folder import ModelFolder
+from lisax.weights.restore import load_parameters
 
 T5_1_1 = T5Config(
     vocab_size=96, emb_dim=24, num_heads=2, num_encoder_layers=3, num_decoder_layers=2, head_dim=8, mlp_dim=40
@@ -43,6 +47,20 @@ def in_memory(
         return tuple(whole(name, Stored(array.shape, lambda a=array: a)) for name, array in arrays.items())
 
     return Checkpoint(Kind.NATIVE, Path("memory"), step, pieces(parameters), pieces(slots or {}))
+
+
+def parameters_of(folder: str | os.PathLike) -> dict[str, np.ndarray]:
+    """The parameters of a checkpoint, a bundle or a MODEL_DIR by their names."""
+    return flatten(load_parameters(ModelFolder.find(folder)))
+
+
+def assert_same(found: Any, expected: Any, **near: float) -> None:
+    """Two trees, or arrays by name, have the same names and numbers, or numbers as `near` as numpy's `assert_allclose`
+    takes them."""
+    found, expected = flatten(found), flatten(expected)
+    assert found.keys() == expected.keys()
+    for name, array in expected.items():
+        np.testing.assert_allclose(found[name], array, err_msg=name, **{"rtol": 0} | near)
 
 
 def logits(config: T5Config, parameters: dict, batch: dict[str, np.ndarray]) -> np.ndarray:

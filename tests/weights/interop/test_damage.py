@@ -5,7 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
-from checkpoint_files import T5_1_1, in_memory, random_parameters, small_vocabulary
+from checkpoint_files import T5_1_1, in_memory, parameters_of, random_parameters, small_vocabulary
 from flax.serialization import msgpack_restore, msgpack_serialize
 from memory_task import MODEL, config
 
@@ -18,7 +18,6 @@ from lisax.weights.interop.huggingface import write_huggingface
 from lisax.weights.interop.t5x_native import write_native
 from lisax.weights.interop.t5x_orbax import write_orbax
 from lisax.weights.model_folder import ModelFolder
-from lisax.weights.restore import load_parameters
 
 EMBEDDING = "target.token_embedder.embedding"
 
@@ -61,19 +60,7 @@ def test_arrays_elsewhere_are_not_read(tmp_path, native, kvstore, message):
         kvstore = kvstore | {"path": str(native / EMBEDDING)}
     _reindex(native, lambda embedder: embedder["embedding"].update(kvstore=kvstore))
     with pytest.raises(LisaxError, match=message):
-        load_parameters(ModelFolder.find(native))
-
-
-def test_names_that_are_no_tree(native):
-    _reindex(native, lambda embedder: embedder.update({"embedding/more": np.ones(1, np.float32)}))
-    with pytest.raises(LisaxError, match="has 'token_embedder/embedding/more' inside another array"):
-        load_parameters(ModelFolder.find(native))
-
-
-def test_other_drivers_are_not_opened(native):
-    _reindex(native, lambda embedder: embedder["embedding"].update(driver="n5"))
-    with pytest.raises(LisaxError, match="with driver 'n5'"):
-        load_parameters(ModelFolder.find(native))
+        parameters_of(native)
 
 
 def test_a_copy_from_a_bucket_is_read_where_it_lies(native):
@@ -84,7 +71,7 @@ def test_a_copy_from_a_bucket_is_read_where_it_lies(native):
         ),
     )
     np.testing.assert_array_equal(
-        load_parameters(ModelFolder.find(native))["token_embedder"]["embedding"],
+        parameters_of(native)["token_embedder/embedding"],
         random_parameters(T5_1_1)["token_embedder/embedding"],
     )
 
@@ -102,6 +89,11 @@ def _truncate(path):
         (lambda f: (f / "checkpoint").write_bytes(b"model_checkpoint_path: 1"), "checkpoint"),
         (lambda f: (f / "checkpoint").write_bytes(msgpack_serialize({"version": 1, "optimizer": {}})), "found 1"),
         (
+            lambda f: _reindex(f, lambda e: e.update({"embedding/more": np.ones(1, np.float32)})),
+            "has 'token_embedder/embedding/more' inside another array",
+        ),
+        (lambda f: _reindex(f, lambda e: e["embedding"].update(driver="n5")), "with driver 'n5'"),
+        (
             lambda f: _reindex(f, lambda e: e["embedding"]["metadata"].update(shape=[90, 24])),
             r"is \[96, 24\] on disk, but its index has \[90, 24\]",
         ),
@@ -110,7 +102,7 @@ def _truncate(path):
 def test_damage_is_named(native, tmp_path, damage, message, capsys):
     damage(native)
     with pytest.raises(LisaxError, match=message):
-        load_parameters(ModelFolder.find(native))
+        parameters_of(native)
     assert cli.main(["checkpoint", "import", str(native), "--out", str(tmp_path / "out")]) == 1
     assert capsys.readouterr().err.startswith("lisax: ")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint_7"]  # nothing half-written
@@ -159,7 +151,7 @@ def test_pickled_weights_are_refused(tmp_path):
     (tmp_path / "config.json").write_text("{}")
     (tmp_path / "pytorch_model.bin").write_bytes(b"\x80\x04")
     with pytest.raises(LisaxError, match=r"\.bin is pickled Python\) are not loaded. Convert .*save_pretrained"):
-        load_parameters(ModelFolder.find(tmp_path))
+        parameters_of(tmp_path)
 
 
 def _edit(folder, **changes):
@@ -186,14 +178,7 @@ def test_other_models_are_named(tmp_path, changes, message):
     write_huggingface(tmp_path, in_memory(random_parameters(T5_1_1)), T5_1_1)
     _edit(tmp_path, **changes)
     with pytest.raises(LisaxError, match=message):
-        load_parameters(ModelFolder.find(tmp_path))
-
-
-def test_truncated_safetensors(tmp_path):
-    write_huggingface(tmp_path, in_memory(random_parameters(T5_1_1)), T5_1_1)
-    _truncate(tmp_path / "model.safetensors")
-    with pytest.raises(LisaxError, match="model.safetensors: not a whole safetensors file"):
-        load_parameters(ModelFolder.find(tmp_path))
+        parameters_of(tmp_path)
 
 
 def test_shards_elsewhere_and_missing(tmp_path):
@@ -203,11 +188,11 @@ def test_shards_elsewhere_and_missing(tmp_path):
     shard = index["weight_map"]["shared.weight"]
     path.write_text(json.dumps({"weight_map": index["weight_map"] | {"shared.weight": f"../{shard}"}}))
     with pytest.raises(LisaxError, match="is outside the checkpoint's folder"):
-        load_parameters(ModelFolder.find(tmp_path))
+        parameters_of(tmp_path)
     path.write_text(json.dumps(index))
     (tmp_path / shard).unlink()
     with pytest.raises(LisaxError, match="no such file: the copy of the checkpoint is not whole"):
-        load_parameters(ModelFolder.find(tmp_path))
+        parameters_of(tmp_path)
 
 
 # --- Training from them -----------------------------------------------------------------------

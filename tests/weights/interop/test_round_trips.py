@@ -3,18 +3,24 @@
 import dataclasses
 import json
 
-import numpy as np
 import pytest
-from checkpoint_files import T5_1_0, T5_1_1, in_memory, random_parameters, slots_of, small_vocabulary
+from checkpoint_files import (
+    T5_1_0,
+    T5_1_1,
+    assert_same,
+    in_memory,
+    parameters_of,
+    random_parameters,
+    slots_of,
+    small_vocabulary,
+)
 
 from lisax import cli
-from lisax.weights.checkpoints import flatten
 from lisax.weights.interop.huggingface import write_huggingface
 from lisax.weights.interop.opening import open_checkpoint
 from lisax.weights.interop.safetensors_files import stored_arrays
 from lisax.weights.interop.t5x_native import write_native
 from lisax.weights.model_folder import ModelFolder
-from lisax.weights.restore import load_parameters
 
 MODELS = {"t5_1_1": T5_1_1, "t5_1_0": T5_1_0}
 
@@ -25,13 +31,6 @@ def _native(folder, config, step=7):
     folder.mkdir(parents=True)
     write_native(folder, in_memory(parameters, slots_of(parameters), step))
     return folder
-
-
-def _assert_same(found, expected):
-    assert found.keys() == expected.keys()
-    for name, array in expected.items():
-        assert found[name].dtype == np.float32
-        np.testing.assert_array_equal(found[name], array, err_msg=name)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -45,8 +44,8 @@ def test_native_to_ours_and_back(tmp_path, name, capsys):
     for path in (native, tmp_path / "ours", tmp_path / "again"):
         checkpoint = open_checkpoint(ModelFolder.find(path))
         assert checkpoint.step == 7
-        _assert_same(dict(checkpoint.read(checkpoint.parameters)), parameters)
-        _assert_same(dict(checkpoint.read(checkpoint.slots)), slots_of(parameters))
+        assert_same(dict(checkpoint.read(checkpoint.parameters)), parameters)
+        assert_same(dict(checkpoint.read(checkpoint.slots)), slots_of(parameters))
     card = ModelFolder.find(tmp_path / "ours").card
     assert card["architecture"]["num_encoder_layers"] == 3 and card["step"] == 7
     assert card["architecture"]["logits_via_embedding"] == MODELS[name].logits_via_embedding
@@ -59,7 +58,7 @@ def test_ours_to_hugging_face_and_back(tmp_path, name):
         made = [f"--out={tmp_path / out}", f"--format={kind}"]
         assert cli.main(["checkpoint", "export", f"{tmp_path / source}", *made]) == 0
     for path in ("theirs", "back"):
-        _assert_same(flatten(load_parameters(ModelFolder.find(tmp_path / path))), random_parameters(MODELS[name]))
+        assert_same(parameters_of(tmp_path / path), random_parameters(MODELS[name]))
     found = ModelFolder.find(tmp_path / "back").card["architecture"]["mlp_activations"]
     assert found == list(MODELS[name].mlp_activations)
 
@@ -71,7 +70,7 @@ def test_shards(tmp_path):
     assert len(set(index["weight_map"].values())) > 2
     assert sum(array.nbytes for array in parameters.values()) == index["metadata"]["total_size"]
     assert index["weight_map"].keys() == stored_arrays(tmp_path).keys()
-    _assert_same(flatten(load_parameters(ModelFolder.find(tmp_path))), parameters)
+    assert_same(parameters_of(tmp_path), parameters)
 
 
 def test_show(tmp_path, capsys):
@@ -110,7 +109,7 @@ def test_bundle_of_a_foreign_checkpoint(tmp_path, capsys):
     export[2] = str(tmp_path / "theirs")
     assert cli.main(export) == 0
     card = ModelFolder.find(tmp_path / "bundle").card
-    _assert_same(flatten(load_parameters(ModelFolder.find(tmp_path / "bundle"))), random_parameters(config))
+    assert_same(parameters_of(tmp_path / "bundle"), random_parameters(config))
     assert (tmp_path / "bundle" / "spiece.model").read_bytes() == vocabulary.read_bytes()
     assert card["architecture"]["vocab_size"] == 160
     assert card["vocabulary"] == ModelFolder.find(tmp_path / "ours").card["vocabulary"]

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from checkpoint_files import T5_1_0, T5_1_1, in_memory, random_parameters, slots_of
+from checkpoint_files import T5_1_0, T5_1_1, assert_same, in_memory, parameters_of, random_parameters, slots_of
 from flax.serialization import msgpack_restore
 
 from lisax import cli
@@ -16,7 +16,6 @@ from lisax.weights.interop.opening import open_checkpoint
 from lisax.weights.interop.t5x_native import write_native
 from lisax.weights.interop.t5x_orbax import write_orbax
 from lisax.weights.model_folder import ModelFolder
-from lisax.weights.restore import load_parameters
 
 
 def _stacked(parameters, axis, inner="{stack}", heads=None):
@@ -46,7 +45,7 @@ def _stacked(parameters, axis, inner="{stack}", heads=None):
         (T5_1_1, 0, "{stack}", 2, write_native),
     ],
 )
-def test_layers_are_unstacked(tmp_path, config, axis, inner, heads, write):
+def test_layers_are_unstacked(tmp_path, config, axis, inner, heads, write, capsys):
     parameters = random_parameters(config)
     stacked = _stacked(parameters, axis, inner, heads)
     assert len(stacked) < len(parameters)
@@ -54,19 +53,13 @@ def test_layers_are_unstacked(tmp_path, config, axis, inner, heads, write):
     write(tmp_path / "checkpoint_7", in_memory(stacked, slots_of(stacked)))
     checkpoint = open_checkpoint(ModelFolder.find(tmp_path))
     assert checkpoint.scanned and checkpoint.step == 7
-    slots = slots_of(parameters)
-    found = dict(checkpoint.read(checkpoint.slots))
-    assert found.keys() == slots.keys()
-    for name, array in slots.items():
-        np.testing.assert_array_equal(found[name], array, err_msg=name)
-    found = flatten(load_parameters(ModelFolder.find(tmp_path)))
-    assert found.keys() == parameters.keys()
-    for name, array in parameters.items():
-        np.testing.assert_array_equal(found[name], array, err_msg=name)
+    assert_same(dict(checkpoint.read(checkpoint.slots)), slots_of(parameters))
+    assert_same(parameters_of(tmp_path), parameters)
+    assert cli.main(["checkpoint", "show", str(tmp_path)]) == 0
+    shown = capsys.readouterr().out
+    assert "layers stacked (scanned)" in shown and "values: m, v, v_col, v_row" in shown
     assert cli.main(["checkpoint", "import", str(tmp_path), "--out", str(tmp_path / "ours")]) == 0
-    found = flatten(load_parameters(ModelFolder.find(tmp_path / "ours")))
-    for name, array in parameters.items():
-        np.testing.assert_array_equal(found[name], array, err_msg=name)
+    assert_same(parameters_of(tmp_path / "ours"), parameters)
 
 
 def _written(folder, parameters):
@@ -89,8 +82,7 @@ def test_relative_bias_of_each_layer(tmp_path, layers, capsys):
     index = flatten(msgpack_restore((written / "checkpoint").read_bytes())["optimizer"]["target"])
     found = {name.removesuffix("/kvstore/path").removesuffix("/driver") for name in index}
     assert found >= (stacked if layers is None else parameters).keys()
-    for name, array in parameters.items():
-        np.testing.assert_array_equal(flatten(load_parameters(ModelFolder.find(written)))[name], array, err_msg=name)
+    assert_same(parameters_of(written), parameters)
 
 
 def test_t5x_stacks_no_layers_that_share_their_bias(tmp_path):
@@ -104,8 +96,8 @@ def test_layers_that_cannot_be_told(tmp_path):
     stacked = _stacked(random_parameters(T5_1_1), 1)
     broken = stacked | {"encoder/encoder/mlp/wo/kernel": stacked["encoder/encoder/mlp/wo/kernel"][:, :2]}
     with pytest.raises(LisaxError, match=r"'encoder/encoder/mlp/wo/kernel' of .* expected the 3 layers along axis 1"):
-        load_parameters(ModelFolder.find(_written(tmp_path, broken)))
+        parameters_of(_written(tmp_path, broken))
     del stacked["encoder/encoder_norm/scale"]
     (tmp_path / "other").mkdir()
     with pytest.raises(LisaxError, match="which of its axes is that of layers cannot be found"):
-        load_parameters(ModelFolder.find(_written(tmp_path / "other", stacked)))
+        parameters_of(_written(tmp_path / "other", stacked))
