@@ -1,4 +1,4 @@
-"""The network against T5X's own outputs, and its invariants."""
+"""The network's invariants; `weights/test_t5x_checkpoints.py` compares its logits with T5X's."""
 
 import dataclasses
 from pathlib import Path
