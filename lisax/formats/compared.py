@@ -30,6 +30,15 @@ class Hit(NamedTuple):
     word: int
 
 
+class Named(NamedTuple):
+    """The names of the things of two numbers, "" for a number without one; `turned`: the claim names them the other way
+    round."""
+
+    one: str
+    other: str
+    turned: bool
+
+
 class Compared:
     """The two things of a claim, and their words in sentences with titles."""
 
@@ -53,28 +62,24 @@ class Compared:
         for hits, title in zip(self._hits, titles):
             hits += (hit._replace(start=-1) for hit in _hits(title, places))
 
-    def names(self, one: Places, other: Places) -> tuple[str, str] | None:
-        """The names of the things that two numbers, the first before the second, belong to, and "" if only one number
-        has any; None if neither does. The first thing's words come from the claim's order."""
+    def names(self, one: Places, other: Places) -> Named | None:
+        """The names of the things that two numbers, the first before the second, belong to; None if neither has one."""
         for parts in self._layouts(one, other):
             words = [[{hit.word for hit in hits if hit.side == side} for side in (0, 1)] for hits in parts]
             (first, second), (third, fourth) = words
             sided = len(first) - len(second) - len(third) + len(fourth)
-            if sided and all(chosen := (first, fourth) if sided > 0 else (second, third)):
-                sides = (0, 1) if sided > 0 else (1, 0)
-                return self._name(sides[0], chosen[0]), self._name(sides[1], chosen[1])
+            if sided > 0 and first and fourth:
+                return Named(self._name(0, first), self._name(1, fourth), False)
+            if sided < 0 and second and third:
+                return Named(self._name(1, second), self._name(0, third), True)
         for parts in self._layouts(one, other):
             sides = [{hit.side for hit in hits} for hits in parts]
-            named = [len(of) == 1 for of in sides]
-            if sum(named) == 1 and not all(sides):
-                (side,) = sides[named.index(True)]
-                name = self._name(side, {hit.word for hit in parts[named.index(True)]})
-                return (name, "") if named[0] else ("", name)
+            if sorted(map(len, sides)) == [0, 1]:
+                number = 0 if sides[0] else 1
+                (side,) = sides[number]
+                name = self._name(side, {hit.word for hit in parts[number]})
+                return Named(name if number == 0 else "", name if number else "", side != number)
         return None
-
-    def is_first(self, name: str) -> bool:
-        """Whether a name is that of the claim's first thing."""
-        return name.split(" ")[0] in {written for _, written in self._names[0]}
 
     def _name(self, side: int, words: set[int]) -> str:
         return " ".join(self._names[side][i][1] for i in sorted(words)[:LONGEST])

@@ -98,6 +98,7 @@ class Number(NamedTuple):
 
     @property
     def where(self) -> Places:
+        """Its sentence, start and end."""
         return self.place, self.start, self.start + len(self.text)
 
     @property
@@ -340,12 +341,11 @@ class _Facts:
     def _in_order(self, found: Sequence[Number]) -> Iterator[str]:
         """Two numbers of the things that the claim compares, that of its first thing first; else each number with the
         next greater one."""
-        found = [one for one in found if not one.apart]
+        found = sorted((one for one in found if not one.apart), key=lambda one: one.where)
         for one, other in itertools.combinations(found, 2):
             names = self.things.names(one.where, other.where)
-            if names and (all(names) or len(found) == 2):
-                if not self.things.is_first(names[0]) and (names[1] == "" or self.things.is_first(names[1])):
-                    one, other = other, one
+            if names and ((names.one and names.other) or len(found) == 2):
+                one, other = (other, one) if names.turned else (one, other)
                 name, against = self._named(one, other)
                 yield f"{name} is {one.against(other)} {against}"
                 return

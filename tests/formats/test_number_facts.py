@@ -94,6 +94,11 @@ WARMER = ["30 °C is 86 °F", "30 °C minus 68 °F is 10 °C"]
         ("Orm is higher than Sel.", ["Sel is 58 metres high, and Orm has 3 doors."], []),
         ("The hall was built earlier than the mill.", ["The mill was built in 1701, the hall in 1720."], [BUILT]),
         (
+            "The hall was built earlier than the mill.",
+            ["1701: mill. May 1720: hall."],
+            ["hall: May 1720 is after mill: 1701"],
+        ),
+        (
             "Orm has twice as many.",
             ["Orm has 1,396, Sel 698."],
             ["Orm: 1,396 is more than 698", "Orm: 1,396 is 2 times 698"],
