@@ -10,16 +10,12 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
-from lisax.adversary.attack import kind_name
-from lisax.corpora.fever import read_predictions
 from lisax.errors import DataError, shown
 from lisax.files.reading import get_field, parse_json_object, read_json_lines
 from lisax.files.writing import write_json_lines
-from lisax.metrics import fever, potency
-from lisax.metrics.scoring import naming, read_gold
 from lisax.records import Label, check_id
 
 DECISIONS = ("accept", "mend", "reject")
@@ -151,17 +147,3 @@ def accept(attacks: Path, decisions: Path, out: Path) -> int:
     if not kept_rows:
         raise DataError("none of the attacks was accepted or mended", path=decisions)
     return write_json_lines(out, kept_rows)
-
-
-def score_potency(gold_file: Path, predictions_files: Sequence[Path], decisions: Path | None = None) -> dict:
-    """Potency by kind, as in FEVER 2.0, from one submission per system."""
-    claims = {i: dataclasses.replace(claim, kind=kind_name(claim.kind)) for i, claim in read_gold(gold_file).items()}
-    with naming(gold_file):
-        fever.check_gold(claims)
-    systems = {}
-    for path in predictions_files:
-        verdicts = {verdict.claim_id: verdict for verdict in read_predictions(path)}
-        with naming(path):
-            fever.check_pairs(claims, verdicts)
-        systems[path.stem if path.stem not in systems else str(path)] = verdicts
-    return {"potency": potency.potency(claims, systems, reviewed(gold_file, decisions))}

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from lisax.adversary.attack import Attack, AttackKind
 from lisax.adversary.corpus import AttackCorpus
-from lisax.adversary.lexicon import CorpusLexicon, Lexicons, Substitute, WordRelation, opposites, words_of
+from lisax.adversary.lexicon import CorpusLexicon, Lexicons, Substitute, WordRelation, words_of
+from lisax.adversary.opposites import opposites
 from lisax.adversary.prose import is_negated, sentence
 from lisax.records import LABELS, Claim, Label
 from lisax.text.words import words

@@ -1,5 +1,5 @@
 """Words and phrases that can replace one another: from the corpus, and from WordNet if its data is installed. Words
-that exclude each other are in `opposites`.
+that exclude each other are in `opposites.py`.
 
 These relations are extracted from the corpus, each with a reason that can be checked:
 
@@ -18,8 +18,7 @@ import enum
 import itertools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 
 from lisax.adversary.corpus import AttackCorpus, subject_of
 from lisax.adversary.prose import at_end, readable
@@ -245,33 +244,6 @@ class Lexicons:
     def substitutes(self, text: str) -> list[Substitute]:
         found = itertools.chain.from_iterable(part.substitutes(text) for part in self._parts)
         return list({(edit.start, edit.end, edit.new): edit for edit in found}.values())
-
-
-# Words of a line exclude one another; the first line is of the numbers.
-GROUPS = tuple(
-    tuple(line.split()) for line in Path(__file__).with_name("opposites.txt").read_text(encoding="utf-8").splitlines()
-)
-NUMBERS = GROUPS[0]
-_ORDINALS = frozenset("first second third fourth fifth sixth seventh eighth ninth tenth last".split())
-_DETERMINER = re.compile(r"(?:\b(?:the|his|her|its|their)|'s?) $")
-_AT_LEAST = re.compile(r"\b(?:least|most|than|over|under|about|around|nearly|almost|up to|only|of) $")
-
-
-def opposites(text: str, evidence: Container[str]) -> Iterator[Substitute]:
-    """Exchanges after which a claim that its evidence supports is refuted; `evidence` has its words."""
-    for match in re.finditer(r"(?<![\w'-])[a-z]+(?![\w'-])", text):
-        word = match[0]
-        if word in _ORDINALS and not _DETERMINER.search(text[: match.start()]):
-            continue  # `was first given` is not `was second given`
-        if word not in evidence or _AT_LEAST.search(text[: match.start()]):
-            continue
-        for group in GROUPS:
-            if word not in group or sum(one in evidence for one in group) > 1:
-                continue
-            others = group[group.index(word) + 1 :] if group is NUMBERS else [one for one in group if one != word]
-            for other in others[:4]:
-                reason = f'the evidence says "{word}", which excludes "{other}"'
-                yield Substitute(*match.span(), other, WordRelation.ANTONYM, reason)
 
 
 def words_of(texts: Iterator[str]) -> set[str]:

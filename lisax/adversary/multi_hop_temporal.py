@@ -94,8 +94,8 @@ class MultiHopTemporal:
         for page in self._pages(claim):
             roles = {maker: (role, unit) for role, unit, maker in made_by(self._corpus, page)}
             linked = [other for line in self._corpus.lines(page) for _, other in line.names if other is not None]
-            pages = (one for one in dict.fromkeys((page, *roles, *linked)) if one in self._corpus)
-            related = [one for one in pages if self._corpus.about(one).events]
+            known = (one for one in dict.fromkeys((page, *roles, *linked)) if one in self._corpus)
+            related = [one for one in known if self._corpus.about(one).events]
             for pages in itertools.combinations(related[:_RELATED], 2):
                 pages = rng.sample(pages, 2)
                 named = [self._named(one, page, roles, rng) for one in pages]

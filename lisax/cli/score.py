@@ -117,7 +117,7 @@ def potency(
 
     lisax score potency --gold ATTACKED/claims.dev.jsonl --predictions predictions.jsonl
     """
-    from lisax.adversary.decisions import score_potency
+    from lisax.adversary.scoring import score_potency
 
     _print(score_potency(gold, predictions, decisions), json)
 

@@ -1,4 +1,4 @@
-"""How probable it is that an answer is right, of a table's best cell that it answers the question at all.
+"""How probable it is that an answer, a sentence or a table's best cell, is right.
 
 The probabilities of rows and columns give the likeliest answer among a table's cells, and are near 1 even if no table
 has one. A logistic regression fitted on held-out questions, each asked twice, with and without its gold table in the

@@ -49,7 +49,12 @@ class _Part:
 
 
 class PartScorer:
-    """Scores parts with one model. Results are cached by table id: use one scorer for one collection."""
+    """Scores rows and columns with one model, each distinct one once. Results are cached by table id: use one scorer for
+    one collection.
+
+    An input is the claim's slot, the question, then the part. Vocabulary pieces do not cross spaces, so the tokens of a
+    part are the same for every question and are cached. This is verified with every question, by encoding one of its
+    inputs as in training. Pair scorers read the question and the part as two texts."""
 
     def __init__(self, model: Model):
         if model.format is not TABLE_PARTS:
@@ -148,7 +153,7 @@ class PairPartScorer(PartScorer):
 REDUCTIONS = ("max", "mean")
 VECTORS = "vectors"  # `retrieval` of a model whose tables are found by BM25 and vectors
 ROWS_AT_A_TIME = 256  # rows scored between two rounds of dropping hopeless tables
-ROUNDING = 1e-6  # rounding error allowed for a mean
+ROUNDING = 1e-6  # rounding error allowed where bounds are compared
 
 
 @dataclasses.dataclass(frozen=True)

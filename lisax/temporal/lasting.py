@@ -13,12 +13,13 @@ from collections.abc import Sequence
 
 from lisax.records import Label
 from lisax.temporal import lexicon
-from lisax.temporal.alignment import Aligned, Ruling, Side, TemporalFact, aligned, are_of_one
+from lisax.temporal.alignment import Aligned, Side, aligned
 from lisax.temporal.calendar import EARLIEST, LATEST, Interval, Length
 from lisax.temporal.described import Placed
 from lisax.temporal.events import Event, analysed
 from lisax.temporal.expressions import Comparison, Dates, Duration, Expression, Occasions, Reading, TemporalRelation
 from lisax.temporal.lexicon import WordKind, stem
+from lisax.temporal.ruling import Ruling, TemporalFact, are_of_one
 from lisax.temporal.sentences import BEING
 from lisax.text.tokens import tokens
 

@@ -8,8 +8,9 @@ import pytest
 
 from lisax.adversary.corpus import AttackCorpus
 from lisax.adversary.lexical import Fluency, LexicalSearch, evidence_model, label_after
-from lisax.adversary.lexicon import CorpusLexicon, Substitute, WordNetLexicon, WordRelation, opposites
+from lisax.adversary.lexicon import CorpusLexicon, Substitute, WordNetLexicon, WordRelation
 from lisax.adversary.making import best_lexicon
+from lisax.adversary.opposites import opposites
 from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
 from lisax.predict import verifier
 from lisax.records import LABELS, Claim, Document, Sentence

@@ -267,7 +267,7 @@ class Hashing:
     def __init__(self, config, parameters, pieces, *, max_tokens, source):
         self.pieces = pieces
 
-    def logits(self, tokens, progress=None):
+    def logits(self, tokens):
         logits = [
             [zlib.crc32(np.asarray([piece, *ids], np.int32).tobytes()) / 2**31 for piece in self.pieces]
             for ids in tokens

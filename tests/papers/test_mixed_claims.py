@@ -38,7 +38,7 @@ class Words:
     def __init__(self, path):
         self.format = RANK if "rank" in path.name else LABEL_POINTWISE
 
-    def probabilities(self, examples, progress=None):
+    def probabilities(self, examples):
         shares = []
         for example in examples:
             words = set(example.claim.lower().strip(".").split())

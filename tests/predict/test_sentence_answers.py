@@ -9,11 +9,12 @@ import pytest
 from lisax import Index, shipped
 from lisax.errors import DataError
 from lisax.predict.answer_confidence import AnswerConfidence
+from lisax.predict.answer_marks import asked, cell_marks, marks
 from lisax.predict.answerer import Answerer, JoinedAnswerer
 from lisax.predict.checking import in_words
 from lisax.predict.ranker import Ranker
 from lisax.predict.reader import NO_ANSWER, Answer, SpanPlace
-from lisax.predict.sentence_answers import SentenceAnswerer, asked, cell_marks, features, fit, marks
+from lisax.predict.sentence_answers import SentenceAnswerer, features, fit
 from lisax.predict.verdicts import Evidence
 from lisax.weights.model_card import ModelCard
 from lisax.weights.pretrained import MODELS

@@ -116,7 +116,9 @@ def test_a_dual_encoder_learns_which_passage_has_the_questions_word(tmp_path):
     texts = dual_encoder.split(batch["encoder_input_tokens"], PASSAGES)
     encoder = VectorEncoder.open(ModelFolder.find(tmp_path), max_tokens=2 * ROOM)
     questions = encoder.questions([[int(token) for token in row if token] for row in texts.questions])
-    passages = encoder.passages([list(map(int, row[0])) for row in texts.passages])
+    told = []
+    passages = encoder.passages([list(map(int, row[0])) for row in texts.passages], told.append)
+    assert sum(told) == ROWS
     assert (np.argmax(questions @ passages.T, axis=1) == np.arange(ROWS)).mean() > 0.8
     with pytest.raises(LisaxError, match="is not a pointing reader"):
         SpanScorer.open(ModelFolder.find(tmp_path), max_tokens=8)

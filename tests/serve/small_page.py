@@ -60,7 +60,7 @@ class Hashing:
     def __init__(self, pieces, max_tokens):
         self.pieces = pieces
 
-    def logits(self, tokens, progress=None):
+    def logits(self, tokens):
         draws = [zlib.crc32(np.asarray(ids, np.int32).tobytes()) for ids in tokens]
         return np.array(
             [[8 * (draw >> 8 * i & 255) / 255 - 4 for i in range(len(self.pieces))] for draw in draws], np.float32

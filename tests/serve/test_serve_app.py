@@ -260,7 +260,7 @@ class LastIsSure(Model):
         decision = {"threshold": threshold, "in_data": False}
         self.card = ModelCard(Path(), {"architecture": {"objective": "joint"}, "decision": decision})
 
-    def probabilities(self, examples, progress=None):
+    def probabilities(self, examples):
         return Scores(np.array([[[0.1, 0.0], [0.0, 0.2], [0.6, 0.1]]]), np.zeros((1, 0, 3, 3)))
 
 

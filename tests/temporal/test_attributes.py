@@ -9,7 +9,7 @@ from lisax.formats.examples import Passage
 from lisax.formats.triples import Triples, raw_text
 from lisax.records import Label
 from lisax.temporal import judge
-from lisax.temporal.events import NAMES, stated
+from lisax.temporal.attributes import NAMES, stated
 from lisax.temporal.lexicon import WordKind
 
 S, R = Label.SUPPORTS, Label.REFUTES
