@@ -178,7 +178,9 @@ class ClaimDataset:
     def read_claims(self, split: str, watch: Watch) -> Iterator[Claim]:
         if self.folder is None:
             return read_claims(self.claim_files[split], watch)
-        return (self._opened.table_claims if self.kind == "tables" else self._opened.claims)(split, watch)
+        if self.kind == "tables":
+            return self._opened.table_claims(split, watch)
+        return self._opened.claims(split, watch)
 
     def read_questions(self, split: str, watch: Watch) -> Iterator[Question]:
         if self.folder is None:

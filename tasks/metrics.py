@@ -102,7 +102,8 @@ def ranking_scores(targets: Sequence[Mapping[str, str]], scores: Sequence[float]
 
 def _of_words(targets: Sequence[Mapping], scores: Sequence[float]) -> tuple[list[str], list[bool], list[float]]:
     """The arguments of both figures: the likelihood p of the word `false` stands for a relevance of 1 - p."""
-    ids, relevant = ([target[name] for target in targets] for name in ("claim_id", "relevant"))
+    ids = [target["claim_id"] for target in targets]
+    relevant = [target["relevant"] for target in targets]
     likelihood = [math.exp(min(float(score), 0.0)) for score in scores]
     return ids, relevant, [p if is_relevant else 1 - p for p, is_relevant in zip(likelihood, relevant)]
 

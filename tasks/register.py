@@ -38,7 +38,7 @@ from lisax.weights.pretrained import is_named
 from lisax.weights.vocabulary_check import vocabulary_of
 
 from . import part_data, parts, sentence_data, table_data, tables
-from .claim_dataset import BY_SPLIT, PATHS, ClaimDataset, is_word
+from .claim_dataset import BY_SPLIT, PATHS, ClaimDataset, Files, is_word
 from .example_tasks import Options
 from .vocabularies import ByteVocabulary, Pieces, SentencePieces, encoder_of, plain_of
 
@@ -187,13 +187,39 @@ utils.RestoreCheckpointConfig.restore_step = False
 """
 
 
-def register(name: str, **fields: Any) -> Registered:
+def register(
+    name: str,
+    *,
+    folder: str | os.PathLike | None = None,
+    claims: Files | None = None,
+    questions: Files | None = None,
+    corpus: str | os.PathLike | None = None,
+    tables: str | os.PathLike | None = None,
+    evidence: str | None = None,
+    vocabulary: str | os.PathLike | None = None,
+    run: str | os.PathLike | None = None,
+    reranked: str | os.PathLike | None = None,
+    sentences: int | None = None,
+    contrasts: int = 0,
+    columns: int = 3,
+    preset: str | None = None,
+    seed: int = 0,
+    labels: Mapping[str, str | None] | None = None,
+    skip_bad: bool = False,
+    out: str | os.PathLike | None = None,
+) -> Registered:
     """Checks a dataset, writes its example files unless they are there, and registers its tasks: for T5, or for pair
     scorers where `vocabulary` is an encoder's, a `tokenizer.json` or a name such as "minilm".
 
-    `ClaimDataset` has the fields and explains them. Every complaint about the data names file, line and field.
+    `ClaimDataset` explains the fields. Every complaint about the data names file, line and field.
     """
-    return register_dataset(ClaimDataset(name, **fields))
+    # fmt: off
+    return register_dataset(ClaimDataset(
+        name, folder=folder, claims=claims, questions=questions, corpus=corpus, tables=tables, evidence=evidence,
+        vocabulary=vocabulary, run=run, reranked=reranked, sentences=sentences, contrasts=contrasts, columns=columns,
+        preset=preset, seed=seed, labels=labels, skip_bad=skip_bad, out=out,
+    ))
+    # fmt: on
 
 
 def register_dataset(dataset: ClaimDataset) -> Registered:
@@ -259,12 +285,16 @@ def _as_json(dataset: ClaimDataset) -> dict:
 
 def _with_paths(fields: dict[str, Any], changed: Callable[[Any], Any]) -> dict[str, Any]:
     """The fields of a dataset, each path in them `changed`."""
-    given = [field for field in (*BY_SPLIT, *PATHS) if fields.get(field) is not None]
-    paths = {field: fields[field] for field in given if field != "vocabulary" or not is_word(fields[field])}
-    return fields | {
-        field: {split: changed(file) for split, file in value.items()} if isinstance(value, Mapping) else changed(value)
-        for field, value in paths.items()
-    }
+    found = dict(fields)
+    for field in (*BY_SPLIT, *PATHS):
+        value = fields.get(field)
+        if value is None or (field == "vocabulary" and is_word(value)):
+            continue
+        if isinstance(value, Mapping):
+            found[field] = {split: changed(file) for split, file in value.items()}
+        else:
+            found[field] = changed(value)
+    return found
 
 
 def _vocabulary(dataset: ClaimDataset) -> seqio.Vocabulary | None:

@@ -83,7 +83,7 @@ def export(model: ModelFolder, out: str | os.PathLike, formats: Sequence[str] = 
 
 def _own_files(card: dict[str, Any], folder: Path) -> dict[str, Path]:
     """The files of training next to the parameters that inference reads: `files` of `model.json`, by name."""
-    names = card.get("files", [])
+    names = card.get("files") or []
     if not all(re.fullmatch(r"\w[\w.-]*", name) for name in names):
         raise DataError(f"`files` must be names of files, found {names!r:.80}", path=folder / MODEL_JSON)
     if missing := next((name for name in names if not (folder / name).is_file()), None):

@@ -99,6 +99,9 @@ def test_a_batch_is_fetched_when_the_next_is_under_way():
 
     loop.all([[1] * 16, [1] * 15, [1] * 9, [1] * 8, [1] * 4], batches_of(1), run, fetch)
     assert told == ["run", "run", "fetch", "run", "fetch", "fetch"]
+    told.clear()
+    windows_of_two = list(loop.windows([[[1] * 16, [1] * 15, [1] * 9], [[1] * 4]], batches_of(1), run, fetch))
+    assert told == ["run", "run", "fetch", "run", "fetch", "fetch"] and [len(one) for one in windows_of_two] == [3, 1]
 
 
 def test_an_error_while_a_batch_runs_reaches_the_caller_and_the_loop_serves_again():

@@ -6,7 +6,7 @@ import pytest
 
 from lisax.errors import DataError, LisaxError
 from lisax.formats.presets import PAPER, RELEASED
-from lisax.formats.vocabulary import SentencePieceVocabulary, single_pieces, train_vocabulary, unwritten
+from lisax.formats.vocabulary import EOS_ID, SentencePieceVocabulary, single_pieces, train_vocabulary, unwritten
 
 SPIECE = Path(__file__).parents[2] / "../shared/data/t5vocab/spiece.model"
 TEXTS = [f"The harbour of town {n} was opened in {1900 + n} by Anna number {n * 7} ." for n in range(300)]
@@ -78,6 +78,15 @@ def test_half_of_a_surrogate_pair_is_told_and_not_encoded(vocabulary):
     ):
         with pytest.raises(LisaxError, match=r"half of a surrogate pair .*; replace it: 'a\\ud800'"):
             read("a\ud800")
+
+
+def test_places_of_pieces_are_those_of_the_text(vocabulary):
+    text = "Tarn has  5,000 ínns"
+    ids, places = vocabulary.encode_with_places(text)
+    assert ids == [*vocabulary.encode(text), EOS_ID] and places.ends[-2:] == [len(text), 0]
+    first, last = places.tokens_of(10, 15)
+    assert text[places.begins[first] : places.ends[last]].strip() == "5,000"
+    assert places.tokens_of(16, 99) is None and vocabulary.encode_with_places("")[0] == [EOS_ID]
 
 
 def trained(folder, **options):

@@ -150,3 +150,13 @@ def test_products_of_bfloat16_and_their_gradients():
     of_x, of_kernel = pull(gradient.astype(jnp.bfloat16))
     np.testing.assert_allclose(of_x.astype(jnp.float32), gradient @ half[1].T, rtol=0.02, atol=0.1)
     np.testing.assert_allclose(of_kernel.astype(jnp.float32), half[0].T @ gradient, rtol=0.02, atol=0.1)
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_types_and_positions_count(name):
+    """Otherwise the records would say little of them."""
+    config, parameters = ENCODERS[name], recorded.drawn(ENCODERS[name])
+    for table in ("positions", "token_types")[: max(config.token_types, 1)]:
+        other = parameters["token_embedder"] | {table: parameters["token_embedder"][table][::-1]}
+        found = states(encoded(config, parameters | {"token_embedder": other}), config)
+        assert np.abs(found - record()[f"{name}.states"]).max() > 0.05

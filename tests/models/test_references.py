@@ -128,3 +128,13 @@ def test_four_steps_as_t5x_makes_them(name):
         value, parameters, slots = step(parameters, slots, count)
         found.append(float(value))
     np.testing.assert_allclose(found, T5X[name]["losses"], rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", [*recorded.ARCHITECTURES, "texts"])
+def test_hypotheses_differ_in_length(name):
+    """Otherwise the searches would say little of how a hypothesis ends and of the length penalty."""
+    lengths = [
+        {(*row, 1).index(1) for row in record(name)[f"{search}.tokens"].reshape(-1, recorded.SEARCH_LENGTH).tolist()}
+        for search in recorded.SEARCHES
+    ]
+    assert all(len(of_search) > 1 for of_search in lengths) and len(set.union(*lengths)) > 5

@@ -1,7 +1,6 @@
 """The network's invariants; `weights/test_t5x_checkpoints.py` compares its logits with T5X's."""
 
 import dataclasses
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +13,6 @@ from lisax.models.fields import REMATS
 from lisax.models.relative_positions import relative_position_bucket
 from lisax.models.t5 import Transformer, initialize
 
-T5X = Path(__file__).parents[3] / "shared" / "data" / "t5x"
 TINY = T5Config(
     vocab_size=96, emb_dim=16, num_heads=2, num_encoder_layers=2, num_decoder_layers=2, head_dim=8, mlp_dim=32
 )

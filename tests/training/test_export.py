@@ -261,3 +261,10 @@ def test_a_model_without_a_program_is_refused_before_anything_is_written(kind, f
     assert cli.main(["export", "--model", str(source), "--out", str(tmp_path / "out"), "--format", form]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert message in line and not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("files", "code"), [(None, 0), ([], 0), (["../x"], 1), (["absent.json"], 1)])
+def test_other_files_of_a_model_are_names_of_files_beside_it(files, code, tmp_path, capsys):
+    source = bundle(tmp_path / "model", "ranker", files=files)
+    assert cli.main(["export", "--model", str(source), "--out", str(tmp_path / "out")]) == code
+    assert (tmp_path / "out").exists() == (code == 0) and ("Traceback" not in capsys.readouterr().err)

@@ -99,7 +99,7 @@ def test_what_only_the_other_tables_tell_is_learned_by_attention(tmp_path):
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_scoring_is_the_forward_pass_of_training(objective, monkeypatch):
-    monkeypatch.setitem(TOKENS_PER_BATCH, "cpu", 64)
+    monkeypatch.setitem(TOKENS_PER_BATCH, jax.default_backend(), 64)
     model = dataclasses.replace(MODEL, objective=objective)
     parameters, batch = initialize(model, 1), batch_of(5, rows=24)
     tables = batch["encoder_input_tokens"].reshape(24, TABLES, LENGTH)
@@ -119,7 +119,7 @@ def test_scoring_is_the_forward_pass_of_training(objective, monkeypatch):
 
 
 def test_claims_of_fewer_tables_and_other_lengths_in_any_order(monkeypatch):
-    monkeypatch.setitem(TOKENS_PER_BATCH, "cpu", 128)
+    monkeypatch.setitem(TOKENS_PER_BATCH, jax.default_backend(), 128)
     parameters, rng = initialize(MODEL, 1), np.random.default_rng(0)
     claims = [
         [[*map(int, rng.integers(2, 60, rng.integers(0, 20))), 1] for _ in range(rng.integers(0, 4))] for _ in range(13)

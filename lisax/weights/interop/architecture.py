@@ -74,8 +74,8 @@ def shapes_of_model(config: Model) -> dict[str, Shape]:
 
 
 def is_listed(config: Model) -> bool:
-    """Whether its parameters are listed here: it is a T5, or has the BERT family's backbone, with no head on it but a
-    layer of classes on pooled states, or no layer at all."""
+    """Whether the shapes of its parameters are listed here: those of a T5, of an encoder of the BERT family, and of such
+    an encoder with a layer of classes on pooled states or with none. A field that adds parameters has to be added here."""
     if type(config) is T5Config:
         return True
     if type(config.backbone) is not EncoderConfig:

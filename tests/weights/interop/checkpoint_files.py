@@ -55,11 +55,12 @@ def parameters_of(folder: str | os.PathLike) -> dict[str, np.ndarray]:
 
 
 def assert_same(found: Any, expected: Any, **near: float) -> None:
-    """Two trees, or arrays by name, have the same names and numbers, or numbers as `near` as numpy's `assert_allclose`
+    """Two trees, or arrays by name, have the same names, types and numbers, or numbers as `near` as numpy's `assert_allclose`
     takes them."""
     found, expected = flatten(found), flatten(expected)
     assert found.keys() == expected.keys()
     for name, array in expected.items():
+        assert np.asarray(found[name]).dtype == np.asarray(array).dtype, name
         np.testing.assert_allclose(found[name], array, err_msg=name, **{"rtol": 0} | near)
 
 
