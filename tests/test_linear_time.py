@@ -13,6 +13,7 @@ import pytest
 
 from lisax.errors import LisaxError
 from lisax.temporal import grammar
+from lisax.text import lucene, quantities, sentences, words
 
 ROOMS = "text documents corpora formats retrieval adversary sampling metrics serve predict".split()
 # Modules that connect, read what their text names, or need an extra.
@@ -24,7 +25,7 @@ NO_TEXTS = (
     "lisax.serve.held_out",
     "lisax.serve.assistants",
 )
-CHARACTERS = 16_000  # a quadratic function takes many seconds
+CHARACTERS, LONG = 16_000, 100_000  # a quadratic function takes many seconds
 SECONDS = 2.0  # a linear function takes at most 0.3, on the slowest machine so far 1.1
 GUARDED = {"_MARKS", "_QUOTED"}  # expressions for a part of a text that their functions cut out first
 SIGNS = " \n\t.,:;!?-_'\"’“()[]{}<>*`#/\\|&%$€+=~^@aA1éßя中½²†…"
@@ -44,12 +45,12 @@ def texts(seed: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def limited(what: str, text: str):
+def limited(what: str, text: str, seconds: float = SECONDS):
     def stop(*_):
-        raise TimeoutError(f"{what} takes more than {SECONDS} s for {text[:20]!r} and so on")
+        raise TimeoutError(f"{what} takes more than {seconds} s for {text[:20]!r} and so on")
 
     before = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
         with contextlib.suppress(LisaxError, ValueError, KeyError, IndexError):
             yield
@@ -100,6 +101,26 @@ def test_time_grows_with_the_text_alone(room):
             for text in texts(name):
                 with limited(f"{module.__name__}.{name}", text):
                     pattern.sub("", text)
+
+
+@pytest.mark.parametrize(
+    "function, seconds",
+    [
+        (sentences.split_sentences, SECONDS),
+        (words.words, SECONDS),
+        (words.written_words, SECONDS),
+        (lucene.words, SECONDS),
+        (quantities.find, 5 * SECONDS),
+        (quantities.whole, SECONDS),
+        (lambda text: quantities.column([text, "1", "2"]), SECONDS),
+        (lambda text: quantities.column(text.split()), 5 * SECONDS),
+    ],
+)
+def test_time_grows_with_a_long_text_alone(function, seconds):
+    """Where a text of ordinary length hides a function that is quadratic with a small factor."""
+    for unit in (*WORDS, *UNITS.split("~")):
+        with limited(function.__qualname__, unit, seconds):
+            function(unit * (LONG // len(unit)))
 
 
 @pytest.mark.parametrize("words", ["the", "in 1999 he won", "a", "19", ",", "(", "May"])

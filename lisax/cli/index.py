@@ -32,8 +32,8 @@ def _shard(text: str) -> tuple[int, int]:
 Corpus = Annotated[Local, Option("Folder in any layout that `lisax data check` reads.", "DIR")]
 Out = Annotated[Local, Option("Folder of the index.", "INDEX")]
 Existing = Annotated[Local, Argument("Folder of an index.", "INDEX")]
-K1 = Annotated[float | None, Option("BM25's k1.", default="0.6, of tables 1.2, with vectors 0.3")]
-B = Annotated[float | None, Option("BM25's b.", default="0.5, of tables 0.75, with vectors 0.9")]
+K1 = Annotated[float | None, Option("BM25's k1.", default="0.6; of whole tables 1.2, or 0.3 with vectors")]
+B = Annotated[float | None, Option("BM25's b.", default="0.5; of whole tables 0.75, or 0.9 with vectors")]
 Language = Annotated[
     str | None,
     Option(
@@ -71,7 +71,7 @@ class Indexing:
             default="LisaX's own terms",
         ),
     ] = None
-    add: Annotated[bool, Option("Add the corpus to all that the index has of its kind.")] = False
+    add: Annotated[bool, Option("Add the corpus to the index.")] = False
     vectors: Vectors = None
 
     def settings(self) -> dict[str, Any]:

@@ -132,13 +132,14 @@ def from_json(answer: dict[str, Any], path: Path, name: str) -> Document | Unrea
     """Reads the value of `to_json`, of the file at `path`, which may have another `name` now."""
     if "why" in answer:
         return Unread(answer["why"], answer["detail"], path=path)
-    blocks = tuple(
-        Block(**block | {"kind": Kind(block["kind"]), "header": tuple(block["header"]), "rows": rows})
-        for block in answer["blocks"]
-        for rows in [tuple(map(tuple, block["rows"]))]
-    )
+    blocks = tuple(map(_block, answer["blocks"]))
     title = named(name) if answer["title"] == named(answer["name"]) else answer["title"]
     return Document(name, title, blocks, tuple(map(tuple, answer["notes"])))
+
+
+def _block(found: dict[str, Any]) -> Block:
+    kind, header, rows = Kind(found["kind"]), tuple(found["header"]), tuple(map(tuple, found["rows"]))
+    return Block(**found | {"kind": kind, "header": header, "rows": rows})
 
 
 def main() -> int:

@@ -67,8 +67,9 @@ class Format:
 
     `name` is its name in tasks, files and `model.json`. `example` is the record of its files (`from_row`, `row`);
     `also` are other records that it can be made from. `texts(example, preset, budget)` gives one text, or one for each
-    of an example's parts (`each`: "table", "candidate", "passage"). `pairs(example, preset)` gives the same as two texts, one pair or one for each, of which the vocabulary of an encoder makes an input; None:
-    there is no such form. `depth` is the field of `model.json` that gives the number read for a claim."""
+    of an example's parts (`each`: "table", "candidate", "passage"). `pairs(example, preset)` gives the same as two
+    texts, one pair or one for each, of which the vocabulary of an encoder makes an input; None: there is no such form.
+    `depth` is the field of `model.json` that gives the number read for a claim."""
 
     name: str
     example: type

@@ -33,8 +33,9 @@ from lisax.serve import api, asking, contents, export, forms, problems, referenc
 from lisax.serve.answering import CLAIM, KINDS, PARAGRAPH, QUESTION, SEARCH, Engine
 from lisax.serve.forms import Form
 from lisax.serve.guard import HEADERS, Guard, Rules, api_origins, spellings
+from lisax.serve.in_use import InUse
 from lisax.serve.library import Library, ServedCorpus
-from lisax.serve.models import InUse
+from lisax.serve.models import about
 from lisax.serve.observing import LOG, Metrics, Observer
 from lisax.serve.service import NotHere, Service
 from lisax.serve.store import Store, StoredAnswer
@@ -244,14 +245,15 @@ def _add_asking(app: FastAPI, page: Page) -> None:
             lacks={corpus.id: page.engine.lacks(corpus) for corpus in seen},
             examples=page.all_examples(seen),
             tried=page.tried,
-            about=contents.about(page.engine.models),
+            about=about(page.engine.models),
             missing=page.engine.models.missing,
             **page.form(seen, text, kind, chosen),
         )
 
     @app.post("/ask")
     async def ask(request: Request, form: Form) -> Response:
-        *_, last = [event async for event in asking.steps(page, asking.asked(page, form, page.seen(request)))]
+        steps = asking.steps(page, asking.asked(page, form, page.seen(request)), shown=False)
+        *_, last = [event async for event in steps]
         return RedirectResponse(last["address"], 303)
 
     @app.post("/ask/steps")

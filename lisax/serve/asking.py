@@ -1,4 +1,4 @@
-"""Answers the form of the page, step by step while it is worked on."""
+"""Answers the form of the page: at once, or step by step while it is worked on."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ def asked(page: Page, form: FormData, seen: Seen) -> Asked:
     return Asked(corpus, kind, text, sentences, found[len(sentences) :] if sentences else (), tier)
 
 
-async def steps(page: Page, asked: Asked) -> AsyncIterator[Event]:
+async def steps(page: Page, asked: Asked, *, shown: bool = True) -> AsyncIterator[Event]:
     """Yields results as they come, each with the `seconds` since the start; at last the `address` of the stored answer.
 
     A claim: the evidence found, the best of it, the verdict. A question: the evidence found. A paragraph: each sentence
-    with its verdict."""
+    with its verdict. If no steps are `shown`, a claim or question waits in the queue once."""
     started = time.perf_counter()
 
     def event(step: str, **values: Any) -> Event:
@@ -93,6 +93,9 @@ async def steps(page: Page, asked: Asked) -> AsyncIterator[Event]:
                 yield event("sentence", text=text, **done, **_headline(answer))
         result = {"parts": parts, "left": asked.left}
         answer = await _store(page, asked, PARAGRAPH, asked.text, result, started)
+    elif asked.kind == CLAIM and not shown:
+        (checked,) = [one async for one in page.service.checked(asked.corpus, [asked.text], asked.tier)]
+        answer = await _store_claim(page, asked, asked.text, checked, started)
     elif asked.kind == CLAIM:
         async with contextlib.aclosing(page.service.steps(asked.corpus, asked.text, asked.tier)) as steps:
             async for step, made in steps:
@@ -103,10 +106,10 @@ async def steps(page: Page, asked: Asked) -> AsyncIterator[Event]:
                     yield event(step, **_units(made, step == "ranked"))
     else:
         run = functools.partial(page.worker.run, seconds=page.limits.answer_seconds)
-        if asked.kind == QUESTION:
+        if asked.kind == QUESTION and shown:
             titles = await run(lambda: page.engine.titles_for(asked.corpus, asked.text))
             yield event("found", count=len(titles), titles=titles, best=[])
-        result = await run(lambda: page.engine.ask(asked.corpus, asked.kind, asked.text))
+        result = await run(lambda: _timed(page, asked))
         answer = await _store(page, asked, asked.kind, asked.text, result, started)
     yield event("answer", address=f"/answers/{answer.id}")
 
@@ -127,6 +130,12 @@ def _headline(answer: StoredAnswer) -> Event:
     whole, _ = views.joined(answer.result["verdicts"], answer.text)
     share = None if (said := views.headline(whole)) == views.DISAGREE else views.share_of(whole)
     return {"label": said, "share": "" if share is None else percent(share)}
+
+
+def _timed(page: Page, asked: Asked) -> dict[str, Any]:
+    """An answer with the `seconds` that it took, without the wait in the queue."""
+    started = time.perf_counter()
+    return page.engine.ask(asked.corpus, asked.kind, asked.text) | {"seconds": time.perf_counter() - started}
 
 
 async def _store_claim(page: Page, asked: Asked, text: str, checked: list[Checked], started: float) -> StoredAnswer:

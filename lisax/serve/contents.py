@@ -1,5 +1,4 @@
-"""Describes for the page the loaded models, and the content of an index: counts, examples to begin with, and questions
-that warm models up."""
+"""Describes for the page the content of an index: counts, examples to begin with, and questions that warm models up."""
 
 from __future__ import annotations
 
@@ -7,15 +6,11 @@ import contextlib
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
-from lisax import shipped
 from lisax.retrieval.cluster_client import Unreachable
 from lisax.serve.answering import CLAIM, QUESTION, SEARCH, Engine
 from lisax.serve.library import ServedCorpus
-from lisax.serve.models import COLUMNS, LABELLER, PARTS, RANKER, READER, RETRIEVER, TABLE_VERIFIER, Models
-from lisax.weights.pretrained import MODELS
 
 EXAMPLES, SEARCHED = 2, 20  # examples of a kind for each corpus, and how many pages are searched for them
 COUNTED = 50_000  # passages; the content of more is not counted
@@ -99,34 +94,3 @@ def _some_sentences(engine: Engine, corpus: ServedCorpus) -> Iterator[str]:
     elif corpus.has_passages and (store := engine.search(corpus).index.stores.get("text")) is not None:
         for passage in itertools.islice(store, SEARCHED):
             yield engine.evidence(corpus).lookup(passage.leading[0]).text
-
-
-# --- Models -------------------------------------------------------------------------------------
-
-TOLD = ("What it is for", "What it is not for", "Figures", "Limits")  # of a model's card
-SHORT = "In short"
-DOES = {
-    PARTS: "Answers questions from the cells of tables",
-    COLUMNS: "Finds the columns of tables that answer questions",
-    RANKER: "Orders the evidence found by its relevance to the claim",
-    LABELLER: "Decides whether the evidence found supports or refutes a claim",
-    TABLE_VERIFIER: "Decides whether a table supports or refutes a claim",
-    READER: "Answers questions from passages of text",
-    RETRIEVER: "Finds passages by their meaning",
-}
-
-
-def about(models: Models) -> list[dict[str, Any]]:
-    """The loaded models: the role, the name and the use of each, and its card, in short and in full."""
-    shown = []
-    for role in models:
-        path = models.paths.get(role, Path(role))
-        name = f"LisaX's own ({path.name})" if path.is_relative_to(shipped.FOLDER) else path.name
-        said = shipped.card(path)
-        short = f"As published: {MODELS[name].title}." if name in MODELS else said.get(SHORT, "")
-        card = [(one, said[one]) for one in TOLD if one in said]
-        shown.append({"role": role, "name": name, "does": DOES[role], "short": short, "card": card})
-    if LABELLER in models and RANKER not in models:
-        short = "By the words that it shares with the claim, no model."
-        shown.append({"role": RANKER, "name": "BM25", "does": DOES[RANKER], "short": short, "card": []})
-    return shown

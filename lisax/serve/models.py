@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import collections
-import contextlib
-import json
-import logging
-import threading
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lisax import shipped
 from lisax.errors import LisaxError
-from lisax.files.writing import write_json
 from lisax.formats import tables
 from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.ranking import RANK, RANK_ENTITIES
 from lisax.formats.reading import POINT, READ, RETRIEVE
-from lisax.serve.store import alone_in
-from lisax.serve.worker import Busy
 from lisax.shipped import LIGHT
+from lisax.weights.pretrained import MODELS
 
 if TYPE_CHECKING:
     from lisax.predict.model import Model as TrainedModel
@@ -32,8 +25,6 @@ if TYPE_CHECKING:
 
     Model = TrainedModel | Reader | Retriever | VectorRanker
 
-log = logging.getLogger(__name__)
-IN_USE, POLL_SECONDS = "in_use.json", 1.0
 PARTS, COLUMNS, RANKER, LABELLER, TABLE_VERIFIER = (
     "question answerer",
     "scorer of columns",
@@ -54,6 +45,17 @@ ROLES = {
     READ: READER,
     POINT: READER,
     RETRIEVE: RETRIEVER,
+}
+TOLD = ("What it is for", "What it is not for", "Figures", "Limits")  # of a model's card
+SHORT = "In short"
+DOES = {
+    PARTS: "Answers questions from the cells of tables",
+    COLUMNS: "Finds the columns of tables that answer questions",
+    RANKER: "Orders the evidence found by its relevance to the claim",
+    LABELLER: "Decides whether the evidence found supports or refutes a claim",
+    TABLE_VERIFIER: "Decides whether a table supports or refutes a claim",
+    READER: "Answers questions from passages of text",
+    RETRIEVER: "Finds passages by their meaning",
 }
 
 
@@ -162,44 +164,17 @@ def _open(path: Path) -> tuple[str, Model]:
     return ROLES[model.format], model
 
 
-class InUse:
-    """The trained models that answer, kept in a state folder: all servers on it use them, after a restart too. A server
-    uses one if it began with the model that it replaces: a server that is started with another `--model` uses the given
-    one."""
-
-    def __init__(self, folder: Path, begun: Mapping[str, Path]):
-        self.folder, self.path = folder, folder / IN_USE
-        self._begun = {role: str(path.resolve()) for role, path in begun.items()}
-
-    def put(self, role: str, model: Path) -> None:
-        """Notes that the model at this path answers in its role."""
-        with alone_in(self.folder):
-            write_json(self.path, self._read() | {role: {"model": str(model), "instead_of": self._begun[role]}})
-
-    def _read(self) -> dict[str, dict[str, str]]:
-        return json.loads(self.path.read_text(encoding="utf-8")) if self.path.is_file() else {}
-
-    def take_up(self, used: Mapping[str, Path], use: Callable[[Path], object]) -> None:
-        """Calls `use` with each model that is not `used`. One that cannot be opened is named in the log."""
-        for role, noted in self._read().items():
-            model = Path(noted["model"])
-            if noted["instead_of"] != self._begun.get(role) or used[role] == model:
-                continue
-            try:
-                use(model)
-            except (LisaxError, OSError) as error:
-                log.warning("the %s in use, %s, cannot be opened: %s", role, model, error)
-
-    def follow(self, used: Mapping[str, Path], use: Callable[[Path], object]) -> None:
-        """Takes up the models that other servers put to use, until this one ends."""
-
-        def watch() -> None:
-            seen = 0
-            while True:
-                with contextlib.suppress(Busy, OSError):  # again after a second
-                    if (made := self.path.stat().st_mtime_ns) != seen:
-                        self.take_up(used, use)
-                        seen = made
-                time.sleep(POLL_SECONDS)
-
-        threading.Thread(target=watch, name="follows models", daemon=True).start()
+def about(models: Models) -> list[dict[str, Any]]:
+    """The loaded models: the role, the name and the use of each, and its card, in short and in full."""
+    shown = []
+    for role in models:
+        path = models.paths.get(role, Path(role))
+        name = f"LisaX's own ({path.name})" if path.is_relative_to(shipped.FOLDER) else path.name
+        said = shipped.card(path)
+        short = f"As published: {MODELS[name].title}." if name in MODELS else said.get(SHORT, "")
+        card = [(one, said[one]) for one in TOLD if one in said]
+        shown.append({"role": role, "name": name, "does": DOES[role], "short": short, "card": card})
+    if LABELLER in models and RANKER not in models:
+        short = "By the words that it shares with the claim, no model."
+        shown.append({"role": RANKER, "name": "BM25", "does": DOES[RANKER], "short": short, "card": []})
+    return shown

@@ -18,12 +18,12 @@ FORMS = {"md": "text/markdown", "json": "application/json"}
 def row(answer: StoredAnswer, shown: ClaimShown, corpus: ServedCorpus, base: str) -> dict[str, Any]:
     """A verdict as plain data; `base` is the address of the page, with its closing slash."""
     units = [*filter(None, [shown.deciding]), *shown.others]
-    dates = shown.decisive.row.get("temporal", {}).get("reason")
+    dates = shown.decisive.dates
     return {
         "claim": answer.text,
         "label": str(shown.label),
         "probability": shown.share,
-        "reasons": [*filter(None, [shown.conflict, dates and f"the dates decide: {dates}"])],
+        "reasons": [*filter(None, [shown.conflict, dates and f"the dates decide: {dates['reason']}"])],
         "disagreement": [
             {
                 "label": str(label),

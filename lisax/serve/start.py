@@ -173,8 +173,8 @@ def open_page(settings: ServeSettings, token: str | None) -> Page:
     """Opens everything behind the page. Errors in bundles and indexes are raised before anything is served."""
     from lisax.serve.app import Page
     from lisax.serve.guard import Rules
+    from lisax.serve.in_use import InUse
     from lisax.serve.limits import LIMITS, changed
-    from lisax.serve.models import InUse
     from lisax.serve.rates import open_storage
     from lisax.serve.store import Store
     from lisax.serve.training import Training

@@ -392,10 +392,10 @@ KEPT = ("fusion", "reranks", "retrieval", "sentences", "leading", "calibration",
 
 
 def _keep_fitted(card: Mapping[str, Any], model: Path) -> None:
-    """Copies from its card the settings fitted for the old model: the weights that combine its scores with BM25 or vectors, the
-    number of sentences it reads, the temperature of its probabilities, and the regression of a best answer's
-    probability. The scores of the new model are others, but nothing was fitted for them yet, so that the temperature is
-    recorded as fitted on 0 claims; `lisax verify --calibrate` fits one."""
+    """Copies from its card the settings fitted for the old model: the weights that combine its scores with BM25 or
+    vectors, the number of sentences it reads, the temperature of its probabilities, and the regression of a best
+    answer's probability. The scores of the new model are others, but nothing was fitted for them yet, so that the
+    temperature is recorded as fitted on 0 claims; `lisax verify --calibrate` fits one."""
     if kept := {name: value for name, value in card.items() if name in KEPT}:
         if "calibration" in kept:
             kept["calibration"] = {**kept["calibration"], "claims": 0}

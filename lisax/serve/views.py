@@ -116,7 +116,7 @@ class EvidenceView:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class VerdictShown:
-    """The stored verdict from one source, see `Engine.claim_result`, with the feedback on it. `evidence` are the units
+    """The stored verdict from one source, see `Engine._row`, with the feedback on it. `evidence` are the units
     that have not changed since, sorted by score, or in retrieval order if there are no scores."""
 
     row: dict[str, Any]
@@ -126,6 +126,11 @@ class VerdictShown:
     @property
     def by(self) -> str:
         return BY[self.row["source"]]
+
+    @property
+    def dates(self) -> dict[str, Any] | None:
+        """The ruling of the dates; None if they do not decide."""
+        return self.row.get("temporal")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

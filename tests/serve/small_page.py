@@ -25,9 +25,10 @@ from lisax.serve.answering import Engine
 from lisax.serve.app import Page, create
 from lisax.serve.connections import server
 from lisax.serve.guard import Rules
+from lisax.serve.in_use import InUse
 from lisax.serve.library import Library
 from lisax.serve.limits import Limits
-from lisax.serve.models import LABELLER, PARTS, TABLE_VERIFIER, InUse, Models
+from lisax.serve.models import LABELLER, PARTS, TABLE_VERIFIER, Models
 from lisax.serve.store import Store, StoredAnswer
 from lisax.serve.training import Training
 from lisax.weights.model_card import ModelCard

@@ -236,6 +236,11 @@ def test_pages_of_an_allowed_origin_may_call_the_api_and_nothing_else(opened):
     assert anywhere.post("/v1/verify", json=body, headers=other).status_code == 200
 
 
+def test_cookies_are_those_of_a_state_folder_on_any_port():
+    one, same, other = (Guard(None, Rules(secret))._cookie("session") for secret in (b"a", b"a", b"b"))
+    assert one == same != other
+
+
 def test_limits_are_changed_by_their_names():
     made = changed(Limits(), ["connections_per_client=100", "requests_per_second=0.5", "calls_per_second=20"])
     assert made == Limits(connections_per_client=100, requests_per_second=0.5, calls_per_second=20.0)

@@ -5,8 +5,9 @@ import threading
 from pathlib import Path
 
 from lisax.errors import LisaxError
-from lisax.serve import models
-from lisax.serve.models import LABELLER, RANKER, InUse
+from lisax.serve import in_use
+from lisax.serve.in_use import InUse
+from lisax.serve.models import LABELLER, RANKER
 from lisax.serve.worker import Busy
 
 BEGUN = {LABELLER: Path("/models/old"), RANKER: Path("/models/ranker")}
@@ -34,7 +35,7 @@ def test_a_model_is_taken_up_where_the_server_began_with_the_same_one(tmp_path):
     used = []
     server(tmp_path)[0].take_up(dict(BEGUN), used.append)
     assert used == [Path("/state/3/bundle")]  # the server began with the labeller
-    assert set(json.loads((tmp_path / models.IN_USE).read_text())) == {LABELLER, RANKER}
+    assert set(json.loads((tmp_path / in_use.IN_USE).read_text())) == {LABELLER, RANKER}
 
 
 def test_a_model_that_is_gone_leaves_the_old_one_and_is_named(tmp_path, caplog):
@@ -49,7 +50,7 @@ def test_a_model_that_is_gone_leaves_the_old_one_and_is_named(tmp_path, caplog):
 
 
 def test_another_server_takes_up_a_change_and_tries_again_when_it_was_busy(tmp_path, monkeypatch):
-    monkeypatch.setattr(models, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(in_use, "POLL_SECONDS", 0.01)
     (one, _), (other, answering) = server(tmp_path), server(tmp_path)
     tried, taken = [], threading.Event()
 

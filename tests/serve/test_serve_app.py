@@ -6,6 +6,7 @@ import itertools
 import json
 import re
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -206,6 +207,27 @@ def test_an_answer_comes_step_by_step(browser, page):
     assert [line["step"] for line in steps] == ["sentence", "sentence", "answer"] and steps[1]["done"] == 2
     assert browser.fill("/ask/steps", text=" ", kind="claim", corpus="index").status_code == 400
     assert browser.post("/ask/steps", data={"text": "a", "kind": "claim", "corpus": "index"}).status_code == 403
+
+
+@pytest.mark.parametrize("address", ["/ask", "/ask/steps"])
+@pytest.mark.parametrize("kind", ["question", "search"])
+def test_the_seconds_of_an_answer_hold_no_wait_in_the_queue(browser, page, kind, address):
+    going_on, began = threading.Event(), time.perf_counter()
+    blocked = page.worker.submit(going_on.wait)
+    with ThreadPoolExecutor(1) as threads:
+        asked = threads.submit(browser.fill, address, text=QUESTION, kind=kind, corpus="index")
+        while page.worker.waiting < 1:
+            time.sleep(0.01)
+        time.sleep(0.3)
+        going_on.set()
+        assert asked.result(20).status_code == 200
+    blocked.result(10)
+    assert 0 < last_answers(page.store, 1)[0].result["seconds"] < time.perf_counter() - began - 0.3
+
+
+def test_a_form_without_steps_looks_for_no_titles(browser, page, monkeypatch):
+    monkeypatch.delattr(type(page.engine), "titles_for")
+    assert browser.ask(QUESTION).status_code == 200
 
 
 def test_a_step_that_fails_is_told_in_the_last_line(browser, page, monkeypatch):

@@ -12,8 +12,7 @@ from lisax import Index, shipped
 from lisax.errors import LisaxError
 from lisax.files.writing import write_json
 from lisax.serve import start, training
-from lisax.serve.contents import about
-from lisax.serve.models import LABELLER, RANKER, Models
+from lisax.serve.models import LABELLER, RANKER, Models, about
 from lisax.weights.pretrained import MODELS
 
 needs_minilm = pytest.mark.skipif(not MODELS["minilm"].is_there, reason="MiniLM is not here: lisax models get minilm")

@@ -7,6 +7,7 @@ import itertools
 import pytest
 
 from lisax.records import LABELS, Label
+from lisax.retrieval import bm25
 from lisax.world.claims import COMPARE, JOINT, ONE_HOP, TWO_HOP, ClaimWriter
 from lisax.world.facts import KINDS, SIZE
 from lisax.world.phrases import PROFESSIONS, RELATIONS
@@ -99,6 +100,21 @@ def test_claims_alone_are_near_chance():
             found = claims[split_of(place.number * SIZE + i, 5)]
             found += [stated.claim for stated in writer.claims(page.entity, 3)]
     assert share_right(claims["train"], claims["dev"] + claims["test"]) < 0.40
+
+
+def test_words_find_some_evidence_and_miss_some(tmp_path):
+    """BM25 has a whole evidence set among its first five sentences for half of the claims or more, not for all."""
+    texts, claims = {}, []
+    for geography, place, pages in neighbourhoods(1500, seed=5):
+        writer = ClaimWriter(geography, place, pages, geography.rng(place.number, "claims"))
+        for page in pages:
+            texts |= {one.id: f"{page.entity.title} {one.text}" for one in page.document().sentences}
+            claims += [stated.claim for stated in writer.claims(page.entity, 1)]
+    judged = [claim for claim in claims if claim.evidence_sets]
+    found = bm25.build(texts.items(), tmp_path, k1=0.6, b=0.5).search([claim.text for claim in judged], 5)
+    tops = [{unit for unit, _ in hits} for hits in found]
+    recall = sum(any(set(s) <= top for s in claim.evidence_sets) for claim, top in zip(judged, tops)) / len(judged)
+    assert 0.4 < recall < 0.75
 
 
 def test_facts_never_disagree(world):
