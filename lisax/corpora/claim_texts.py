@@ -24,10 +24,12 @@ from lisax.corpora.reading import (
     json_rows,
     label_of,
     one_file,
-    parse_rows,
     read_entries,
     read_json,
     read_records,
+    read_separated,
+    silent,
+    unique_documents,
 )
 from lisax.documents.csv_tables import rows_of
 from lisax.errors import DataError
@@ -132,11 +134,13 @@ class ClaimTexts(Dataset):
     def _claims(self, split, watch):
         return read_claims(self.files[split], self.layout, watch)
 
+    def documents(self, watch=None):
+        # A line's problems, and an id that occurs twice, are reported with its claim.
+        return self._read(lambda w: unique_documents(self._documents, silent(w)), watch)
+
     def _documents(self, watch):
-        # A line's problems are reported with its claim.
-        quiet = Watch(keep_going=True) if watch.keep_going else watch
         for path in self.files.values():
-            yield from _records(path)(path, lambda row: _page(row, self.layout), quiet)
+            yield from _records(path)(path, lambda row: _page(row, self.layout), watch)
 
 
 def find(folder: Path) -> ClaimTexts | None:
@@ -156,7 +160,7 @@ def read_claims(path: Path, layout: str, watch: Watch) -> Iterator[Claim]:
 
 
 def _records(path: Path) -> Callable[..., Iterator[Any]]:
-    return {".json": read_entries, ".tsv": _read_separated}.get(path.suffix, read_records)
+    return {".json": read_entries, ".tsv": _read_rows}.get(path.suffix, read_records)
 
 
 def _fields(path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -167,17 +171,8 @@ def _fields(path: Path) -> Iterator[tuple[int, list[str]]]:
         before = last
 
 
-def _read_separated(path: Path, parse: Callable[[Row], Record], watch: Watch, *, unique: str = "") -> Iterator[Record]:
-    """The records of a file separated by tabs, one per row below the header."""
-    rows = _fields(path)
-    _, names = next(rows)
-
-    def row(line: int, fields: list[str]) -> Row:
-        if len(fields) != len(names):
-            raise DataError(f"expected {len(names)} fields, found {len(fields)}", path=path, line=line)
-        return Row(dict(zip(names, fields)), path, line, watch)
-
-    return parse_rows(rows, row, path, parse, watch, unique=unique)
+def _read_rows(path: Path, parse: Callable[[Row], Record], watch: Watch, *, unique: str = "") -> Iterator[Record]:
+    return read_separated(path, _fields(path), list, lambda fields, _: fields, parse, watch, unique=unique)
 
 
 def _claim(row: Row, layout: str) -> Claim:

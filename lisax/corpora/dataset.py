@@ -34,16 +34,15 @@ class Dataset:
 
     A layout overrides `_claims`, `_documents` and the like, which report problems to a watch. The methods of these names
     without the underscore raise the first problem, or report it to a `Watch` if given one; ids that occur twice in the
-    corpus are problems at its end. A split without claims raises a `DataError`.
+    corpus are problems at its end. A split without claims raises a `DataError`. `files` of claims and `question_files` are
+    by split; a layout with any of them overrides the method that reads them.
     """
 
     layout: str
     has_own_table_claims = False  # claims over tables that `claims` does not return
     data_text_files: Mapping[str, Any] = {}  # by split, of data and texts that verbalize it
 
-    def __init__(
-        self, folder: Path, files: Mapping[str, Path] = {}, question_files: Mapping[str, Path] = {}
-    ):  # both by split
+    def __init__(self, folder: Path, files: Mapping[str, Path] = {}, question_files: Mapping[str, Path] = {}):
         check_splits(folder, files)
         self.folder, self.files, self.question_files = folder, files, question_files
         self._skipped: set[str] | None = None
@@ -124,10 +123,10 @@ class Dataset:
         return told(read, watch)
 
     def _claims(self, split: str, watch: Watch) -> Iterable[Claim]:
-        return ()
+        raise NotImplementedError
 
     def _table_claims(self, split: str, watch: Watch) -> Iterable[Claim]:
-        return ()
+        raise NotImplementedError
 
     def _documents(self, watch: Watch) -> Iterable[Document]:
         return ()
@@ -139,7 +138,7 @@ class Dataset:
         return ()
 
     def _questions(self, split: str, watch: Watch) -> Iterable[Question]:
-        return ()
+        raise NotImplementedError
 
     def _data_texts(self, split: str, watch: Watch) -> Iterable[DataText]:
         return ()

@@ -22,6 +22,7 @@ from lisax.corpora.reading import Row, Watch, label_of, parse_json, parsed_files
 from lisax.documents import csv_tables
 from lisax.documents.grid import Place, make_table
 from lisax.errors import DataError
+from lisax.files.reading import read_lines
 from lisax.records import Claim, Label, Table
 
 LABELS = {"E": Label.SUPPORTS, "C": Label.REFUTES, "N": Label.NOT_ENOUGH_INFO}
@@ -74,13 +75,15 @@ def read_claims(path: Path, watch: Watch) -> Iterator[Claim]:
     def split(text: str, line: int) -> list[str]:
         return next(csv_tables.rows_of([text], path, line, delimiter="\t"))[1]
 
-    def check(names: list[str]) -> None:
+    def header(text: str) -> list[str]:
+        names = text.split("\t")
         if missing := set(COLUMNS) - set(names):
             raise DataError(
                 f"expected the columns {', '.join(COLUMNS)}; {', '.join(sorted(missing))} is missing", path=path, line=1
             )
+        return names
 
-    return read_separated(path, split, check, lambda row: parse_claim(row, counts), watch)
+    return read_separated(path, read_lines(path), header, split, lambda row: parse_claim(row, counts), watch)
 
 
 def parse_claim(row: Row, counts: collections.Counter[str]) -> Claim:

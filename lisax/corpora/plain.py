@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from lisax.corpora.dataset import Dataset, in_order
+from lisax.corpora.dataset import Dataset, check_splits, in_order
 from lisax.corpora.files import FileFolder, has_files
 from lisax.corpora.reading import LABEL_NAMES, Record, Row, Watch, parse_rows, read_records, told, unique_documents
 from lisax.files.reading import read_lines
@@ -86,9 +86,9 @@ def is_plain(folder: Path) -> bool:
 
 
 def _by_split(folder: Path, stem: str) -> dict[str, Path]:
-    return in_order(
-        {path.name.split(".")[1]: path for path in folder.glob(f"{stem}.*.jsonl") if path.name.count(".") == 2}
-    )
+    files = {path.name.split(".")[1]: path for path in folder.glob(f"{stem}.*.jsonl") if path.name.count(".") == 2}
+    check_splits(folder, files)
+    return in_order(files)
 
 
 def _own(record_id: str, original: int | str) -> int | str | None:

@@ -389,26 +389,26 @@ def read_entries(path: Path, parse: Callable[[Row], Record], watch: Watch, *, un
 
 def read_separated(
     path: Path,
-    split: Callable[[str, int], list[str]],
-    check: Callable[[list[str]], None],
+    lines: Iterator[tuple[int, Content]],
+    header: Callable[[Content], list[str]],
+    split: Callable[[Content, int], list[str]],
     parse: Callable[[Row], Record | None],
     watch: Watch,
     *,
     unique: str = "",
 ) -> Iterator[Record]:
-    """The records of a file with one per line below the header, see `parse_rows`. `split` finds the fields of a line with
-    this number, and `check` raises an error for the names of wrong fields."""
+    """The records of a file separated by tabs, one for each of the (number, content) of `lines` below the header, see
+    `parse_rows`. `split` finds the fields of a content with its number, and `header` their names in the first one: it
+    raises an error for wrong fields."""
     names: list[str] = []
 
-    def rows() -> Iterator[tuple[int, str]]:
-        lines = read_lines(path)
+    def rows() -> Iterator[tuple[int, Content]]:
         _, first = next(lines)
-        names.extend(first.split("\t"))
-        check(names)
+        names.extend(header(first))
         yield from lines
 
-    def row(line: int, text: str) -> Row:
-        fields = split(text, line)
+    def row(line: int, content: Content) -> Row:
+        fields = split(content, line)
         if len(fields) != len(names):
             raise DataError(
                 f"expected {len(names)} fields separated by tabs, found {len(fields)}", path=path, line=line
@@ -450,6 +450,11 @@ def told(read: Callable[[Watch], Iterator[Record]], watch: Watch | None) -> Iter
     watch = Watch()
     yield from read(watch)
     watch.tell()
+
+
+def silent(watch: Watch) -> Watch:
+    """A watch for lines whose problems another reading of them reports: one that keeps going if `watch` does."""
+    return Watch(keep_going=True) if watch.keep_going else watch
 
 
 def unique_documents(stream: Callable[[Watch], Iterable[Record]], watch: Watch) -> Iterator[Record]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lisax.corpora.dataset import SPLITS, TableDataset
-from lisax.corpora.reading import Row, Watch, one_file, read_entries, read_json
+from lisax.corpora.reading import Row, one_file, read_entries, read_json, silent, told, unique_documents
 from lisax.documents.grid import Place, make_table
 from lisax.errors import DataError
 from lisax.records import Claim, Label, Table
@@ -25,10 +25,12 @@ class SciTab(TableDataset):
     def _claims(self, split, watch):
         return read_entries(self.files[split], parse_claim, watch, unique="id")
 
+    def tables(self, watch=None):
+        # An entry's problems, and an id that occurs twice, are reported with its claim.
+        return told(lambda w: unique_documents(self._tables, silent(w)), watch)
+
     def _tables(self, watch):
-        # A problem of an entry is reported with its claim.
-        quiet = Watch(keep_going=True) if watch.keep_going else watch
-        return (table for path in self.files.values() for table in read_entries(path, parse_table, quiet))
+        return (table for path in self.files.values() for table in read_entries(path, parse_table, watch))
 
 
 def is_scitab(path: Path) -> bool:

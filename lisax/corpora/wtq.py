@@ -32,7 +32,7 @@ from lisax.corpora.reading import Row, Watch, parsed_files, read_json, read_reco
 from lisax.documents import csv_tables
 from lisax.documents.grid import Place, make_table, within_limits
 from lisax.errors import DataError
-from lisax.files.reading import decoded
+from lisax.files.reading import decoded, read_lines
 from lisax.records import Question, Table, check_id
 from lisax.text import titles
 
@@ -115,13 +115,17 @@ def question_files(folder: Path) -> dict[str, Path]:
 def read_questions(path: Path, watch: Watch) -> Iterator[Question]:
     """The questions of one file; the evidence of each is its table."""
 
-    def check(names: list[str]) -> None:
+    def header(text: str) -> list[str]:
+        names = text.split("\t")
         if tuple(names) != COLUMNS:
             raise DataError(f"expected the columns {', '.join(COLUMNS)}", path=path, line=1)
+        return names
 
     if path.suffix == ".jsonl":
         return read_records(path, parse_e2e, watch, unique="id")
-    return read_separated(path, lambda text, line: text.split("\t"), check, parse_line, watch, unique="id")
+    return read_separated(
+        path, read_lines(path), header, lambda text, _: text.split("\t"), parse_line, watch, unique="id"
+    )
 
 
 def parse_line(row: Row) -> Question:

@@ -45,7 +45,7 @@ def trec_measures(qrels: Qrels, run: Mapping[str, Sequence[Hit]], cutoffs: Seque
     query missing in the run scores 0; a query without judgements is left out."""
     from ir_measures import AP, RR, P, R, nDCG
 
-    named = {"precision@5": P @ 5, "map@5": AP @ 5, "ndcg@10": nDCG @ 10, "mrr": RR}
+    named = {f"precision@{DEPTH}": P @ DEPTH, f"map@{DEPTH}": AP @ DEPTH, "ndcg@10": nDCG @ 10, "mrr": RR}
     return _measured(named | {f"recall@{k}": R @ k for k in cutoffs}, qrels, run)
 
 
@@ -146,13 +146,13 @@ def sentence_selection(
     cutoffs = sorted({*cutoffs, DEPTH})
     trec = trec_measures(qrels_of(claims.values()), run, cutoffs)
     recall = complete_recall(claims.values(), run, cutoffs)
-    precision = trec["precision@5"]
+    precision = trec[f"precision@{DEPTH}"]
     return {
-        "precision@5": precision,
-        "recall@5": recall[DEPTH],
-        "f1@5": mean_f1(claims.values(), run),
-        "map@5": trec["map@5"],
-        "f1_of_means@5": _harmonic(precision, recall[DEPTH]),
+        f"precision@{DEPTH}": precision,
+        f"recall@{DEPTH}": recall[DEPTH],
+        f"f1@{DEPTH}": mean_f1(claims.values(), run),
+        f"map@{DEPTH}": trec[f"map@{DEPTH}"],
+        f"f1_of_means@{DEPTH}": _harmonic(precision, recall[DEPTH]),
         "mrr": trec["mrr"],
         "ndcg@10": trec["ndcg@10"],
         **{f"recall@{k}": value for k, value in recall.items()},

@@ -12,7 +12,7 @@ from lisax.corpora.answer_predictions import RankedAnswers
 from lisax.errors import DataError
 from lisax.files.reading import read_lines
 from lisax.progress import say
-from lisax.records import Claim, Hit, split_cell_id, split_sentence_id
+from lisax.records import Claim, Hit, is_cell, split_cell_id, split_sentence_id
 
 
 def read_gold(path: Path) -> dict[str, Claim]:
@@ -127,7 +127,7 @@ def score_tables(gold_file: Path, predictions_file: Path, run_file: Path | None 
 
 def score_answers(gold: Path, predictions_file: Path, split: str | None = None) -> dict:
     """Scores ranked answers to the questions of a file or of a folder's split, whose tables have the texts of cells."""
-    from lisax.metrics.answers import evaluate, is_cell
+    from lisax.metrics.answers import evaluate
 
     questions = {question.id: question for question in read_question_split(gold, split)}
     answers = _ranked_answers(predictions_file, gold if gold.is_dir() else None)
@@ -226,5 +226,9 @@ def _check_queries(run: Mapping, gold: Mapping, run_path: Path, gold_path: Path)
             f"(the run's first: '{next(iter(run))}')",
             path=run_path,
         )
-    counted = [id for id, one in gold.items() if not isinstance(one, Claim) or one.gold_ids]
+    counted = [
+        id
+        for id, one in gold.items()
+        if (one.gold_ids if isinstance(one, Claim) else any(relevance > 0 for relevance in one.values()))
+    ]
     _note_missing(counted, run, run_path, "queries", "ranking")

@@ -11,7 +11,7 @@ import dataclasses
 import math
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 
@@ -73,15 +73,15 @@ def costs_of(compiled: Any) -> Costs:
         why = "the installed jaxlib cannot read this libtpu's programs; the one of jax[tpu] can be"
         text, found["bound_seconds"] = "", None
         missing |= {"cycles": why, "bound_seconds": why}
-    cycles, collectives, loops, unknown_calls = _read_schedule(text)
-    if cycles:
-        found["cycles"] = float(cycles)
+    schedule = _read_schedule(text)
+    if schedule.cycles:
+        found["cycles"] = float(schedule.cycles)
     elif text:
         missing["cycles"] = "only the TPU compiler estimates them"
-    if unknown_calls and found["bound_seconds"] is not None:
+    if schedule.unknown_calls and found["bound_seconds"] is not None:
         found["bound_seconds"] = None
-        missing["bound_seconds"] = f"the compiler gives none for {unknown_calls:,} operations"
-    return _positive(Costs(**found, collectives=collectives, missing=missing, loops=loops))
+        missing["bound_seconds"] = f"the compiler gives none for {schedule.unknown_calls:,} operations"
+    return _positive(Costs(**found, collectives=schedule.collectives, missing=missing, loops=schedule.loops))
 
 
 def combined(terms: Iterable[tuple[float, Costs]]) -> Costs:
@@ -114,9 +114,17 @@ def _positive(costs: Costs) -> Costs:
     return dataclasses.replace(costs, **changes, collectives=kept, missing=missing)
 
 
-def _read_schedule(text: str) -> tuple[int, dict[str, tuple[float, float]], int, int]:
-    """(cycles, collectives, loops, unknown calls) of the text of a program. Unknown calls are those outside fused
-    operations: in these they count for nothing."""
+class _Schedule(NamedTuple):
+    """Figures of a program's schedule. Unknown calls are those outside fused operations: in these they count for
+    nothing."""
+
+    cycles: int
+    collectives: dict[str, tuple[float, float]]
+    loops: int
+    unknown_calls: int
+
+
+def _read_schedule(text: str) -> _Schedule:
     cycles = loops = 0
     computation, calls, fused = "", [], set()
     sent: dict[tuple[str, str], float] = {}
@@ -141,7 +149,7 @@ def _read_schedule(text: str) -> tuple[int, dict[str, tuple[float, float]], int,
     for (kind, _), size in sent.items():
         count, total = collectives.get(kind, (0, 0))
         collectives[kind] = count + 1, total + size
-    return cycles, collectives, loops, sum(name not in fused for name in calls)
+    return _Schedule(cycles, collectives, loops, sum(name not in fused for name in calls))
 
 
 def _bytes(types: str, halved: bool) -> float:

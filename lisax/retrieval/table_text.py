@@ -16,12 +16,12 @@ from lisax.records import Claim, Hit, Question, Table, is_cell, split_cell_id
 from lisax.retrieval.bm25 import Bm25Index
 from lisax.retrieval.bm25_builder import Bm25Builder
 from lisax.retrieval.cells import NAME as CELLS
-from lisax.retrieval.cells import Strategy, cells_of
+from lisax.retrieval.cells import Strategy, cells_builder, cells_of
 from lisax.retrieval.folder import writing
 from lisax.retrieval.runs import ranked
 from lisax.retrieval.table_store import TEXTS as NAME
 from lisax.retrieval.table_store import Prepared, index_tables, indexed_text
-from lisax.retrieval.tables import add_tables, cells_builder
+from lisax.retrieval.tables import add_tables
 
 K1, B = 1.2, 0.75  # Elasticsearch's defaults, which the paper uses
 # Where vectors count too, the presence of a word matters most: of k1 from 0.2 to 3 and b from 0.4 to 1, these and the

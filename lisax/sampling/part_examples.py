@@ -143,7 +143,9 @@ def operations(questions: Iterable[Question], lookup: Callable[[str], Table | No
     """One example per question with a known operation (unlike those of WikiTableQuestions), with its first table that
     `lookup` finds."""
     for question in questions:
+        if question.operation is None:
+            continue
         units = (split_cell_id(unit)[0] if is_cell(unit) else unit for unit in question.evidence)
         table = next(filter(None, map(lookup, dict.fromkeys(units))), None)
-        if question.operation is not None and table is not None:
+        if table is not None:
             yield OperationExample(question.id, question.text, table.id, table.header, question.operation)

@@ -68,6 +68,8 @@ def test_ranking(files, capsys):
     assert figures["success@1"] == 1 and figures["ndcg@5"] == figures["ndcg@20"] == pytest.approx(0.9197, abs=1e-4)
     score("ranking", "--qrels", files("qrels", "7 0 A_0 1", "8 0 D_1 1"), "--run", run)
     assert "queries without a ranking, which count as wrong: 1 of 2, for example '8'" in capsys.readouterr().err
+    score("ranking", "--qrels", files("qrels", "7 0 A_0 1", "8 0 D_1 0"), "--run", run)  # 8 has nothing relevant
+    assert "without a ranking" not in capsys.readouterr().err
 
 
 def test_runs_and_judgements_as_beir_and_other_tools_write_them(files, capsys):

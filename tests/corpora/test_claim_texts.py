@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from lisax.corpora import open_folder, read_claims
+from lisax.corpora import claim_texts, open_folder, read_claims
 from lisax.corpora.check import check
 from lisax.corpora.reading import Watch
+from lisax.errors import DataError
 from lisax.records import Label
 
 SYMMETRIC = {"claim": "Orm is long .", "evidence": "Orm is short .", "id": "7", "gold_label": "REFUTES", "evid": []}
@@ -91,3 +92,27 @@ def test_pubhealth_has_an_article_whose_sentences_are_candidates(tmp_path):
     assert (second.id, second.label, second.candidates) == ("16", Label.NOT_ENOUGH_INFO, ("16_0",))
     assert [s.text for s in next(data.documents()).sentences] == ["Tea is a drink.", 'It cures "nothing".']
     assert "dev.tsv:5: field 'label': unknown label 'snopes'" in str(watch.problems[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "wrong"),
+    [
+        ("sets_dev.jsonl", f"{json.dumps(SYMMETRIC)}\n" * 2, "7"),
+        ("sets_dev.jsonl", f"{json.dumps(CLIMATE)}\n" * 2, "4"),
+        ("dev.tsv", PUBHEALTH + PUBHEALTH.splitlines()[-1] + "\n", "16"),
+    ],
+    ids=["fever-symmetric", "climate-fever", "pubhealth"],
+)
+def test_an_id_that_occurs_twice_is_one_problem(tmp_path, name, content, wrong):
+    (tmp_path / name).write_text(content)
+    (problem,) = check(tmp_path).problems
+    assert f"{name}:" in problem and f"duplicate id '{wrong}', first on line" in problem
+    with pytest.raises(DataError, match=f"duplicate id '{wrong}'"):
+        list(open_folder(tmp_path).documents())
+
+
+def test_a_file_s_header_that_cannot_be_read_is_a_problem(tmp_path):
+    (tmp_path / "dev.tsv").write_bytes(b"\xff")
+    watch = Watch(keep_going=True)
+    assert not list(claim_texts.read_claims(tmp_path / "dev.tsv", "pubhealth", watch))
+    assert "dev.tsv:1: byte 1 is not UTF-8" in watch.problems[0]

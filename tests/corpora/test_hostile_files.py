@@ -81,10 +81,11 @@ def test_a_file_s_name_that_is_not_utf_8(tmp_path, name, content):
     "\n".join(summary.lines()).encode()
 
 
-def test_a_split_s_name_that_is_not_utf_8(tmp_path):
+@pytest.mark.parametrize("stem", ["claims", "table_claims", "questions"])
+def test_a_split_s_name_that_is_not_utf_8(tmp_path, stem):
     put(
         tmp_path,
-        {"claims.T\udc80.jsonl": b'{"id": 1, "claim": "c"}\n', "pages.jsonl": b'{"id": "P", "sentences": []}\n'},
+        {f"{stem}.T\udc80.jsonl": b'{"id": 1, "claim": "c"}\n', "pages.jsonl": b'{"id": "P", "sentences": []}\n'},
     )
     with pytest.raises(DataError, match="a file's name must be UTF-8"):
         open_folder(tmp_path)

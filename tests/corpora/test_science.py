@@ -5,6 +5,7 @@ import json
 from dataset_files import lines
 
 from lisax.corpora import open_folder, read_claims
+from lisax.corpora.check import check
 from lisax.corpora.reading import Watch
 from lisax.records import Label
 
@@ -58,3 +59,6 @@ def test_scitab(tmp_path):
     found = (first.title, first.caption, first.header, first.rows[1])
     assert found == ("On tea", "Table 2: Colds", ("drink", "days"), ("water", "7.5"))
     assert next(read_claims(tmp_path / "sci_tab.json", Watch(keep_going=True))) == claims[0]
+    (tmp_path / "sci_tab.json").write_text(json.dumps([entry, entry]))
+    (problem,) = check(tmp_path).problems
+    assert "sci_tab.json:2: field 'id': duplicate id 'a-1', first in entry 1" in problem

@@ -153,7 +153,7 @@ def test_examples(folder, tmp_path, split, runner, request, monkeypatch, capsys)
         candidates,
         reranked,
         sentences.lookup,
-        draws=files.Draws(5),
+        draws=examples.Draws(5),
         training=split == "train",
         skipped=skipped,
     )

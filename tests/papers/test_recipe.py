@@ -1,13 +1,22 @@
 """What a recipe refuses, before anything is made."""
 
+import inspect
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
 
 from lisax.errors import LisaxError
+from lisax.papers.base import REPORT, TRAIN
+from lisax.papers.cltr.questions import QuestionPipeline
 from lisax.papers.cltr.recipe import CltrRecipe
 from lisax.papers.deseption.recipe import PointerRecipe
 from lisax.papers.list5.recipe import Recipe
+from lisax.papers.list5.selection import SelectionPipeline
 from lisax.papers.open_tables.recipe import TableRecipe
+from lisax.papers.settings import View, value_of
 from lisax.papers.udt_qa.recipe import QuestionRecipe
+from lisax.records import Question
 
 ENCODER = {"backbone": "minilm"}
 RANKER, LABELLER = {"train": {"rank_entities": "a.gin"}}, {"train": {"label_listwise": "a.gin"}}
@@ -106,3 +115,37 @@ def test_settings_of_questions(setting, told):
 def test_counts_are_at_least_one(recipe, folder, setting, value):
     with pytest.raises(LisaxError, match=f"{recipe.__name__}.{setting} must be at least 1, found {value}$"):
         recipe.read([f"experiments/{folder}/scratch.gin"], [f"{recipe.__name__}.{setting} = {value}"])
+
+
+def settings_of_rankings(recipe):
+    """The settings that the ranking of training claims reads, with their values."""
+    seen = {}
+    run = SimpleNamespace(recipe=View(recipe, seen.setdefault), model_dir=Path, _rank_by=lambda *_: None)
+    SelectionPipeline._rank(run, "rank_entities", TRAIN)
+    return {setting: value_of(recipe, setting) for setting in seen}
+
+
+def settings_of_questions(recipe):
+    seen = {}
+    found = {REPORT: {"q": Question("q", "Who?", evidence=("t#r0c0",))}}
+    run = SimpleNamespace(recipe=View(recipe, seen.setdefault), _by_role=lambda _: found, _answered=print)
+    run.data = SimpleNamespace(folder="data")
+    inspect.getattr_static(QuestionPipeline, "questions")._compute(run)
+    return {setting: value_of(recipe, setting) for setting in seen}
+
+
+@pytest.mark.parametrize(
+    "made, settings_of, some, more",
+    [
+        (
+            Recipe,
+            settings_of_rankings,
+            ("rank_entities", "label_listwise"),
+            ("rank_entities", "label_listwise", "label_pointwise"),
+        ),
+        (CltrRecipe, settings_of_questions, ("parts",), ("rows", "columns")),
+    ],
+)
+def test_what_was_ranked_or_read_serves_another_model_too(made, settings_of, some, more):
+    found, again = (settings_of(made(**ENCODER, train=dict.fromkeys(names, "a.gin"))) for names in (some, more))
+    assert found and found == again

@@ -6,6 +6,7 @@ import pytest
 from lisax.errors import DataError, LisaxError
 from lisax.retrieval import dense, fusion, mixed
 from lisax.retrieval.passages import Passage, Source
+from lisax.retrieval.vector_codes import bits_of, coded, floats
 
 
 class Made:
@@ -144,3 +145,15 @@ def test_fewer_bits_on_disk(folder, bits, dtype, width):
     dense.approximate(folder)
     near = dense.DenseIndex.open(folder).search(questions, 5, exact=False)
     assert sum(len({hit for hit, _ in a} & {hit for hit, _ in b}) for a, b in zip(exact, near)) >= 0.9 * 100
+
+
+def test_codes_of_a_vector():
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(50, 7)).astype(np.float32) * rng.uniform(0.01, 100, size=(50, 1)).astype(np.float32)
+    vectors[3] = 0
+    assert floats(coded(vectors)) is vectors
+    for bits, step in ((16, 2**-11), (8, 1 / 254 + 1e-6)):
+        stored = coded(vectors, bits)
+        assert bits_of(stored) == bits and floats(stored).dtype == np.float32
+        assert (np.abs(floats(stored) - vectors) <= step * np.abs(vectors).max(axis=1, keepdims=True)).all()
+        assert np.array_equal(floats(stored[10:12]), floats(stored)[10:12])

@@ -324,11 +324,12 @@ def test_secrets_are_kept_out_of_commands():
 
 
 @pytest.mark.parametrize(
-    ("package", "url"), [("elasticsearch", "http://h:1"), ("opensearchpy", "opensearch+http://h:1")]
+    ("package", "extra", "url"),
+    [("elasticsearch", "elastic", "http://h:1"), ("opensearchpy", "opensearch", "opensearch+http://h:1")],
 )
-def test_without_the_client_the_user_is_told(monkeypatch, package, url):
+def test_without_the_client_the_user_is_told(monkeypatch, package, extra, url):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(LisaxError, match=f"lisax.{package.removesuffix('py').removesuffix('search')}"):
+    with pytest.raises(LisaxError, match=rf"lisax\[{extra}"):
         cluster_client.connect(url, {})
 
 

@@ -165,3 +165,11 @@ def test_an_index_that_is_changed_while_it_is_opened_is_one_or_the_other(tmp_pat
     found = mixed.MixedIndex.open(tmp_path)
     assert opened and list(found.sources) == [Source.TEXT, Source.TABLE]
     assert all(found.passage(hit) for hit, _ in found.search(["echo"], 5)[0])
+
+
+def test_what_was_opened_stays_as_it_was(tmp_path):
+    before = mixed.build_index({source: made(source, [f"{source} echo"]) for source in Source}, tmp_path)
+    mixed.remove_source(Source.TABLE, tmp_path)
+    hits = before.search(["echo"], 5)[0]
+    assert {hit for hit, _ in hits} == {f"{source}:x:0" for source in Source}
+    assert before.passage("table:x:0") == made(Source.TABLE, ["table echo"])[0]

@@ -1,6 +1,8 @@
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lisax.errors import DataError
 from lisax.records import Table
 from lisax.retrieval import record_store
 from lisax.retrieval.table_store import TableStore
@@ -31,3 +33,8 @@ def test_what_is_stored_is_read_back_in_order(tmp_path_factory, made, part):
     assert list(store) == made and len(store) == len(made)
     assert [store.get(table.id) for table in made] == made
     assert store.get("nowhere") is None
+
+
+def test_a_store_without_tables_is_refused(tmp_path):
+    with pytest.raises(DataError, match="no tables to store"):
+        TableStore.build([], tmp_path)

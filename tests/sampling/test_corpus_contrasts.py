@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from lisax.formats.examples import Example, Passage
 from lisax.records import LABELS, Claim, Label
 from lisax.sampling import corpus_contrasts, files
+from lisax.sampling.examples import Draws
 
 SUPPORTS, REFUTES, SILENT = LABELS
 
@@ -89,7 +90,7 @@ def test_only_supported_claims_with_a_sentence_are_taken():
 def test_a_labellers_training_file_gets_contrasts_and_no_other():
     claims = [Claim("1", BORN.claim, Label.SUPPORTS, (("Mara Velin_0",),))]
     lookup = {"Mara Velin_0": BORN.sentences[0]}.get
-    draws = files.Draws(contrasts=100)
+    draws = Draws(contrasts=100)
     ranked = {"1": ["Mara Velin_0"]}
 
     def built(variant, training=True):

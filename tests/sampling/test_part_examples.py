@@ -107,10 +107,12 @@ def test_operations_are_learned_of_questions_whose_operation_and_table_are_known
     questions = [
         Question("a", "A?", evidence=("t2#r0c0", "t1#r0c0"), operation=Operation.MAX),
         Question("b", "B?", evidence=("page_3", "t1"), operation=Operation.COUNT),
-        Question("c", "C?", evidence=("t1#r0c0",)),
+        Question("c", "C?", evidence=("t3#r0c0",)),
         Question("d", "D?", evidence=("v",), operation=Operation.SUM),
     ]
-    assert list(operations(questions, TABLES.get)) == [
+    asked = []
+    assert list(operations(questions, lambda table: asked.append(table) or TABLES.get(table))) == [
         OperationExample("a", "A?", "t2", ("a", "b"), Operation.MAX),
         OperationExample("b", "B?", "t1", ("a", "b"), Operation.COUNT),
     ]
+    assert asked == ["t2", "page_3", "t1", "v"]

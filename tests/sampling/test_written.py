@@ -13,6 +13,7 @@ from lisax.formats.presets import PAPER
 from lisax.predict.probing import read_suite
 from lisax.records import LABELS, Claim, Label
 from lisax.sampling import files, written
+from lisax.sampling.examples import Draws
 from lisax.text.words import words
 
 DOCUMENTS = written.documents()
@@ -95,11 +96,11 @@ def test_a_labellers_training_file_has_them():
         return list(files.build(variant, claims, found, found, units.get, **options))
 
     for variant in files.LABELLERS:
-        plain, more = build(variant), build(variant, draws=files.Draws(written=20))
+        plain, more = build(variant), build(variant, draws=Draws(written=20))
         seen = sorted(one.claim_id for one in more if one not in plain)
         assert seen == sorted(one.claim_id for one in written.draw(20))
         assert len(more) == len(plain) + 20
-        assert build(variant, draws=files.Draws(written=20), training=False) == build(variant, training=False)
+        assert build(variant, draws=Draws(written=20), training=False) == build(variant, training=False)
 
 
 def test_tables_have_claims_of_each_label_that_their_words_do_not_give_away():

@@ -154,7 +154,7 @@ class QuestionPipeline(Pipeline):
         tell(skipped)
         for role, found in made.items():
             needed = role == REPORT or recipe.learns or (role == VALIDATION and recipe.fuse_bm25)
-            if role == REPORT and found and not recipe.scorers:
+            if role == REPORT and found and not recipe.scores:
                 continue  # retrieval needs no cell
             if needed and not any(map(table_text.gold_tables, found.values())):
                 raise LisaxError(f"{self.data.folder}: no question for '{role}' is answered by a cell")

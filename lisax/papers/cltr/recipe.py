@@ -109,3 +109,8 @@ class CltrRecipe(PaperRecipe):
         """The models, trained or given, that score rows and columns: one for both, or one for each."""
         given = {*self.train, *self.models} - {RETRIEVER}
         return () if not given else (PARTS,) if PARTS in given else (ROWS, COLUMNS)
+
+    @property
+    def scores(self) -> bool:
+        """Whether rows and columns are scored. Stages that read this and not `scorers` are not redone for others."""
+        return bool(self.scorers)

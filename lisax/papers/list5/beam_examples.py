@@ -126,7 +126,7 @@ class Examples(WithSentences):
                     candidates,
                     reranked,
                     self.sentences.lookup,
-                    draws=files.Draws(self.seed, sizes=self.sizes),
+                    draws=examples.Draws(self.seed, sizes=self.sizes),
                     training=self.training,
                     skipped=skipped,
                 )

@@ -181,6 +181,11 @@ class Recipe(PagesRecipe):
     def labellers(self) -> tuple[str, ...]:
         return tuple(name for name in LABELLERS if name in self.train)
 
+    @property
+    def labels(self) -> bool:
+        """Whether the run trains a labeller. Stages that read this and not `labellers` are not redone for one more."""
+        return bool(self.labellers)
+
     @staticmethod
     def setting_of_tokens(model: str) -> str:
         """The setting that limits the tokens of a model's input."""

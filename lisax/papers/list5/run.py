@@ -41,7 +41,7 @@ from lisax.records import LABELS, Claim
 from lisax.retrieval.runs import read_run
 from lisax.sampling import files, written
 from lisax.sampling.balancing import with_equal_labels
-from lisax.sampling.examples import LIST_LENGTH, Ranked
+from lisax.sampling.examples import LIST_LENGTH, Draws, Ranked
 from lisax.sampling.negatives import Window
 from lisax.weights.checkpoints import CHOSEN, checkpoint_folder, complete_steps, write_chosen
 from lisax.weights.pretrained import sendable
@@ -139,7 +139,7 @@ class List5(SelectionPipeline):
         return [*selections, examples, *self._training(RERANK, examples.name)]
 
     def _write_reranking_examples(self) -> None:
-        draws, skipped = files.Draws(ranking_window=Window(*self.recipe.reranking_window)), Counter()
+        draws, skipped = Draws(ranking_window=Window(*self.recipe.reranking_window)), Counter()
         for role in (TRAIN, VALIDATION):
             claims, ranked = self.limited(role), self.ranked(VECTORS, role)
             made = self._ranking_rounds("rank", role, claims, ranked, draws, skipped)
@@ -150,7 +150,7 @@ class List5(SelectionPipeline):
 
     def _write_ranking_examples(self, names: Sequence[str]) -> None:
         recipe, skipped = self.recipe, Counter()
-        draws = files.Draws(
+        draws = Draws(
             ranking_window=Window(*recipe.ranking_window),
             labelling_window=Window(*recipe.base_window),
             weak=BASE_WEAK,
@@ -170,7 +170,7 @@ class List5(SelectionPipeline):
         role: str,
         claims: Sequence[Claim],
         ranked: Ranked,
-        draws: files.Draws,
+        draws: Draws,
         skipped: Counter,
     ) -> Iterator[Example]:
         """A variant's examples; of training claims once for each of `negative_rounds`."""
@@ -192,7 +192,7 @@ class List5(SelectionPipeline):
 
     def _write_label_examples(self, names: Sequence[str], selector: str) -> None:
         recipe, skipped = self.recipe, Counter()
-        draws = files.Draws(
+        draws = Draws(
             self.seed_of("label"),
             labelling_window=Window(*recipe.labelling_window),
             weak=recipe.weak_sentences,

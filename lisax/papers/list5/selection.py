@@ -208,7 +208,7 @@ class SelectionPipeline(PagePipeline):
 
     def _rank(self, ranker: str, role: str) -> None:
         depth = self.recipe.candidates
-        if role in (TRAIN, VALIDATION) and self.recipe.labellers:
+        if role in (TRAIN, VALIDATION) and self.recipe.labels:
             depth = self.recipe.train_candidates or depth
         self._rank_by(functools.partial(Ranker.open, self.model_dir(ranker)), ranker, role, depth)
 
