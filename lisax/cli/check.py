@@ -9,6 +9,7 @@ import click
 
 from lisax.cli.verbs import STREAM, Argument, AtWorkers, Count, Indexed, Local, Option, Probability, SkipBad, Target
 
+SMALL = "all of an index of at most 1,000 sentences, rows and edges"
 MinConfidence = Annotated[
     Probability | None,
     Option(
@@ -117,8 +118,12 @@ class CheckOptions:
     calibrate: Calibrate = False
     temporal: Annotated[bool, Option("Let the dates of claim and evidence decide if they can.")] = True
     hops: Annotated[Literal["1", "2"], Option("2: also search pages that sentences of the first pages name.")] = "1"
-    documents: Annotated[Count, Option("Number of pages or passages to retrieve.")] = 20
-    candidates: Annotated[Count, Option("How many of their sentences, rows or edges are ranked.")] = 100
+    documents: Annotated[Count | None, Option("Number of pages or passages to retrieve.", default=f"20; {SMALL}")] = (
+        None
+    )
+    candidates: Annotated[
+        Count | None, Option("How many of their sentences, rows or edges are ranked.", default=f"100; {SMALL}")
+    ] = None
     evidence: Annotated[
         Count | None,
         Option(

@@ -10,7 +10,7 @@ import numpy as np
 
 from lisax import shipped
 from lisax.errors import LisaxError
-from lisax.predict.index import DOCUMENTS, TABLE_COMPONENTS, Index
+from lisax.predict.index import TABLE_COMPONENTS, Index
 from lisax.predict.judging import check_confidence, judged
 from lisax.predict.opening import open_model
 from lisax.predict.ranker import Bm25Ranker, InTurn, Ranker
@@ -29,7 +29,6 @@ from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.passages import Source, component
 from lisax.weights import pretrained
 
-CANDIDATES = 100  # units of evidence ranked per claim
 LEAST_TABLES = 10  # retrieved per claim; a model that reads fewer takes the first
 ROWS_AND_TABLES = {*TABLE_COMPONENTS, component(Source.TABLE)}
 CLAIMS_AT_A_TIME = 32  # batched together
@@ -70,8 +69,8 @@ class Checker:
         evidence: int | None = None,
         temporal: bool = True,
         hops: int = 1,
-        documents: int = DOCUMENTS,
-        candidates: int = CANDIDATES,
+        documents: int | None = None,
+        candidates: int | None = None,
         min_confidence: float | None = None,
         two_way: bool = False,
     ):
@@ -82,15 +81,16 @@ class Checker:
         labellers do so by default.
 
         `aggregate`, `threshold`, `evidence`: see `Verifier.open`. `temporal`: let dates decide if they can
-        (`judge_dates`), where sentences are read. `hops=2`: also search pages that sentences of the first pages name. `documents`: number of
-        pages or passages to retrieve; their first `candidates` sentences (rows, edges) are ranked. `min_confidence`: a
-        verdict whose label is less probable becomes NOT ENOUGH INFO (`abstain`), unless dates decide it. `two_way`:
-        if there is evidence, choose between SUPPORTS and REFUTES (`choose`).
+        (`judge_dates`), where sentences are read. `hops=2`: also search pages that sentences of the first pages name.
+        `documents`: number of pages or passages to retrieve; their first `candidates` sentences (rows, edges) are ranked;
+        None: 20 and 100, or all of a small index (`Index.candidates_many`). `min_confidence`: a verdict whose label is
+        less probable becomes NOT ENOUGH INFO (`abstain`), unless dates decide it. `two_way`: if there is evidence, choose
+        between SUPPORTS and REFUTES (`choose`).
 
         Raises LisaxError if a part is missing, or if the index, ranker and verifier do not fit together."""
         if model is not None and verifier is not None:
             raise LisaxError("give verifier=, or model= for one model that does everything it can, not both")
-        if min(documents, candidates) < 1 or hops not in (1, 2):
+        if any(number is not None and number < 1 for number in (documents, candidates)) or hops not in (1, 2):
             raise LisaxError("expected documents and candidates of at least 1, and hops of 1 or 2")
         check_confidence(min_confidence)
         index = Index.open(index) if isinstance(index, (str, os.PathLike)) else index
@@ -138,7 +138,10 @@ class Checker:
 
     def search(self, claims: Sequence[str | Claim]) -> list[list[Evidence]]:
         """The index's evidence for each claim, not yet ranked."""
-        return self.index.search_many(_texts(claims), self.candidates, documents=self.documents, hops=self.hops)
+        quick = self.ranker is not None and self.ranker.is_quick
+        return self.index.candidates_many(
+            _texts(claims), self.candidates, documents=self.documents, hops=self.hops, quick=quick
+        )
 
     def rank(self, claims: Sequence[str | Claim], found: list[list[Evidence]]) -> list[list[Evidence]]:
         """The evidence for each claim, ranked."""

@@ -60,8 +60,8 @@ class Settings:
     threshold: float | None = None
     temporal: bool = True
     hops: int = 1
-    documents: int = 20
-    candidates: int = 100
+    documents: int | None = None
+    candidates: int | None = None
     evidence: int | None = None
     min_confidence: float | None = None
     two_way: bool = False  # choose between SUPPORTS and REFUTES

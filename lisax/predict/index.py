@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 Reads = Literal["sentences", "tables"]  # the evidence that a model reads
 TABLE_COMPONENTS = {"cells", "tables"}  # of an index folder: whole tables, for models that read them
 DOCUMENTS = 20  # retrieved pages or passages, whose sentences, rows and edges are candidates
+CANDIDATES = 100  # units of evidence ranked per claim
+WHOLE = 1000  # all units of an index with at most this number are ranked for each claim
 
 
 class Index(Protocol):
@@ -62,6 +65,35 @@ class Index(Protocol):
 
         `hops=2` also searches pages that sentences of the first pages name."""
         return [self.search(query, k) for query in queries]
+
+    def candidates_many(
+        self,
+        queries: Sequence[str],
+        candidates: int | None = None,
+        *,
+        documents: int | None = None,
+        hops: int = 1,
+        quick: bool,
+    ) -> list[list[Evidence]]:
+        """The evidence to rank for each query: `search_many` with these numbers. If neither is given and something is
+        found, all other units of an index of at most `WHOLE` follow for a `quick` ranker: the sentence that decides a
+        claim may share no word with it."""
+        found = self.search_many(queries, candidates or CANDIDATES, documents=documents or DOCUMENTS, hops=hops)
+        if not quick or candidates or documents or self._whole is None:
+            return found
+        units = ({one.unit for one in own} for own in found)
+        return [own and own + [one for one in self._whole if one.unit not in there] for own, there in zip(found, units)]
+
+    @functools.cached_property
+    def _whole(self) -> list[Evidence] | None:
+        """All evidence of an index of at most `WHOLE` units; None for others."""
+        units = self._first_units(WHOLE + 1)
+        return self.evidence(units) if 0 < len(units) <= WHOLE else None
+
+    def _first_units(self, limit: int) -> list[str]:
+        """The ids of the first `limit` units; none if the index cannot be read in order, or searches with vectors, which
+        words do not limit."""
+        return []
 
     def evidence(self, units: Iterable[Hit | str], limit: int | None = None, claim: str = "") -> list[Evidence]:
         """The evidence for unit ids, or for hits of a run with their scores: the first `limit` units that the index has

@@ -61,6 +61,11 @@ class PageIndex(Index):
             for claim, vector in zip(claims, vectors, strict=True)
         ]
 
+    def _first_units(self, limit: int) -> list[str]:
+        if self.dense is not None or not isinstance(self.index, DocumentIndex):
+            return []
+        return self.of_pages((Hit("", page, 1, 1.0) for page in itertools.islice(self.index.pages, limit)), limit)
+
     @property
     def components(self) -> Set[str]:
         return self.index.components

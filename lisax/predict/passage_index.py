@@ -46,6 +46,12 @@ class PassageIndex(Index):
             for claim in claims
         ]
 
+    def _first_units(self, limit: int) -> list[str]:
+        if self.dense is not None or not isinstance(self.index, MixedIndex):
+            return []
+        passages = itertools.chain.from_iterable(self.index.stores.values())
+        return self.of_passages(passage.id for passage in itertools.islice(passages, limit))[:limit]
+
     @property
     def components(self) -> Set[str]:
         return self.index.components

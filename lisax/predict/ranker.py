@@ -55,6 +55,7 @@ class Ranker(Protocol):
     """
 
     tag: str = "ranker"  # its name in the TREC runs that it writes
+    is_quick: bool = False  # whether it can rank all units of a small index for each claim
 
     def rank(self, claim: str, evidence: Sequence[Evidence | str]) -> list[Evidence]:
         """The evidence, best first, with new scores. A plain text is treated as evidence without a source."""
@@ -180,6 +181,7 @@ class Reranker(Ranker):
 
     def __init__(self, second: SentenceRanker, first: Ranker, reranking: Reranking):
         self.second, self.first, self.reranking = second, first, reranking
+        self.is_quick = first.is_quick
 
     def rank_many(self, claims, evidence, *, spot=None):
         ordered = list(self.first.rank_many(claims, evidence, spot=spot))
@@ -199,6 +201,7 @@ class PairwiseRanker(Ranker):
     def __init__(self, model: PromptModel, first: Ranker | None = None, top: int = 10):
         """`first` orders the evidence; None: `Bm25Ranker`."""
         self.model, self.first, self.top, self.tag = model, first or Bm25Ranker(), top, "pairwise"
+        self.is_quick = self.first.is_quick
 
     def rank_many(self, claims, evidence, *, spot=None):
         for claim, found in zip(claims, self.first.rank_many(claims, evidence, spot=spot)):
@@ -295,7 +298,7 @@ class Bm25Ranker(Ranker):
     sentence. Candidates of an index with vectors have a similarity, which counts too (`retrieval.fusion`). Equal
     scores keep their order."""
 
-    tag = "bm25"
+    tag, is_quick = "bm25", True
 
     def rank(self, claim, evidence):
         found = as_evidence(evidence)
@@ -309,7 +312,7 @@ class Bm25Ranker(Ranker):
 class VectorRanker(Ranker):
     """The counterpart of `Bm25Ranker` with vectors for an index without: it encodes the claim's candidates itself."""
 
-    tag = "vectors"
+    tag, is_quick = "vectors", True
 
     def __init__(self, encoder: SentenceEncoder):
         self.encoder = encoder

@@ -15,7 +15,7 @@ from lisax.devices.batching import windows
 from lisax.predict import score_fusion
 from lisax.predict.answer_confidence import AnswerConfidence, leads
 from lisax.predict.answer_marks import asked, cell_marks, marks
-from lisax.predict.index import DOCUMENTS, Index
+from lisax.predict.index import Index
 from lisax.predict.page_index import PageIndex
 from lisax.predict.passage_index import PassageIndex
 from lisax.predict.ranker import Ranker
@@ -25,7 +25,6 @@ from lisax.records import check_text, is_row
 from lisax.retrieval.passages import Source
 from lisax.text.words import content_stems
 
-CANDIDATES = 100  # sentences that are ranked
 QUESTIONS_AT_A_TIME = 32  # batched together
 COUNTED = 50_000  # passages of text whose pages are counted
 ASKING = frozenset("who whom whose what which when where why how much many long does did do is was are were".split())
@@ -68,9 +67,8 @@ class SentenceAnswerer:
         ranker: Ranker,
         confidence: AnswerConfidence,
         min_confidence: float | None = None,
-        documents: int = DOCUMENTS,
     ):
-        self.index, self.ranker, self.confidence, self.documents = index, ranker, confidence, documents
+        self.index, self.ranker, self.confidence = index, ranker, confidence
         self.min_confidence = confidence.threshold if min_confidence is None else min_confidence
 
     @property
@@ -110,7 +108,7 @@ class SentenceAnswerer:
 
     def find(self, questions: Sequence[str]) -> Iterator[list[Evidence]]:
         """The sentences for each question, ranked."""
-        found = self.index.search_many(questions, CANDIDATES, documents=self.documents)
+        found = self.index.candidates_many(questions, quick=self.ranker.is_quick)
         return self.ranker.rank_many(questions, found)
 
 

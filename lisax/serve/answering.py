@@ -412,11 +412,10 @@ class Engine(OpenIndexes):
 
     def find_many(self, corpus: ServedCorpus, claims: Sequence[str]) -> list[list[Evidence]]:
         """The units that are found for claims, ranked."""
-        from lisax.predict.checker import CANDIDATES
-
         index = self._units(corpus, self.searched(corpus))
         spot = None if index.titles is None else default_spotter(index.titles).spot
-        return list(self._ranker().rank_many(claims, index.search_many(claims, CANDIDATES), spot=spot))
+        ranker = self._ranker()
+        return list(ranker.rank_many(claims, index.candidates_many(claims, quick=ranker.is_quick), spot=spot))
 
     def rank_many(self, claims: Sequence[str], candidates: Sequence[Sequence[Evidence]]) -> list[list[Evidence]]:
         """The given candidates of each claim, ranked."""

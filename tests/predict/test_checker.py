@@ -16,6 +16,7 @@ from lisax.corpora import table_predictions
 from lisax.corpora.fever import read_predictions
 from lisax.corpora.files import FileFolder
 from lisax.files.writing import write_json_lines
+from lisax.predict import index
 from lisax.predict.checker import shipped_for
 from lisax.predict.checking import Settings
 from lisax.predict.file_steps import verify_file
@@ -63,6 +64,20 @@ def test_a_claim_is_labelled_as_its_verifier_does_alone(pages, bundles):
     (found,) = checker.find([CLAIM])
     assert Verifier.open(bundles["listwise"]).verify(CLAIM, found) == checker.check(CLAIM)
     assert Ranker.open(bundles["ranker"]).rank(CLAIM, pages.search(CLAIM, 100)) == found
+
+
+def test_all_of_a_small_index_is_ranked_unless_numbers_are_given(pages, bundles, monkeypatch):
+    def ranked(**options):
+        return [one.unit for one in Checker(pages, verifier=bundles["listwise"], **options).search([CLAIM])[0]]
+
+    found = [one.unit for one in pages.search(CLAIM, index.CANDIDATES)]
+    everything = [unit for page in pages.index.pages for unit in pages.of_pages([Hit("", page, 1, 1.0)])]
+    assert ranked()[: len(found)] == found and sorted(ranked()) == sorted(everything) != sorted(found)
+    assert len(ranked(candidates=3)) == 3 and {*ranked(documents=1)} < {*found}
+    assert ranked(ranker=bundles["ranker"]) == found  # a T5 reads each candidate
+    assert Checker(pages, verifier=bundles["listwise"]).search(["Qwxyz!"]) == [[]]
+    monkeypatch.setattr(index, "WHOLE", len(everything) - 1)
+    assert [one.unit for one in Index.open(pages.folder).candidates_many([CLAIM], quick=True)[0]] == found
 
 
 @pytest.mark.parametrize("aggregate", AGGREGATES)
