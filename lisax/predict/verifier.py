@@ -40,8 +40,8 @@ class Verifier(Protocol):
 
     To write your own verifier, subclass `Verifier` and implement `verify`; `verify_many` then calls it in a loop.
 
-    >>> from lisax import Verifier
-    >>> verifier = Verifier.open(VERIFIER)
+    >>> from lisax import Verifier, example_model
+    >>> verifier = Verifier.open(example_model())
     >>> verdict = verifier.verify("Vova Brugard lived in Torimoor .", ["Vova Brugard lived in Torimoor ."])
     >>> sorted(map(str, verdict.probabilities))
     ['NOT ENOUGH INFO', 'REFUTES', 'SUPPORTS']
