@@ -30,7 +30,7 @@ from lisax.predict.opening import find_model
 from lisax.predict.ranker import Ranker
 from lisax.predict.reader import Answer
 from lisax.predict.verdicts import Verdict
-from lisax.predict.verifier import AGGREGATE, Labeller, PromptVerifier, Verifier
+from lisax.predict.verifier import Labeller, PromptVerifier, Verifier
 from lisax.predict.wiki_index import WikiIndex
 from lisax.progress import say
 from lisax.records import Claim, is_text
@@ -56,7 +56,7 @@ class Settings:
     index: Path | str | None  # a folder, or the address of a cluster's index
     model: Path | None = None  # None: the shipped one of the tier
     ranker: str | None = None
-    aggregate: str = AGGREGATE
+    aggregate: str | None = None
     threshold: float | None = None
     temporal: bool = True
     hops: int = 1

@@ -64,7 +64,7 @@ class Verifier(Protocol):
     def open(
         path: str | os.PathLike | ModelFolder,
         *,
-        aggregate: str = AGGREGATE,
+        aggregate: str | None = None,
         threshold: float | None = None,
         evidence: int | None = None,
         use: Use | None = None,
@@ -73,8 +73,8 @@ class Verifier(Protocol):
         published one, `hf:OWNER/NAME@REVISION` or a Hugging Face folder: `use` has its settings if `lisax models list`
         does not (`weights.public_models.given_use`).
 
-        `aggregate`: how a pointwise labeller's labels of single sentences are combined, see `AGGREGATES`. `threshold`:
-        table fusion labels claims with at most this sufficiency NOT ENOUGH INFO (default: the value chosen in
+        `aggregate`: how a pointwise labeller's labels of single sentences are combined, see `AGGREGATES` (default: `any`).
+        `threshold`: table fusion labels claims with at most this sufficiency NOT ENOUGH INFO (default: the value chosen in
         training). `evidence`: how many units are read per claim (default: as in training).
 
         Raises DataError if there is no model at `path`, and LisaxError if it cannot label claims."""
@@ -85,7 +85,7 @@ def verifier_of(
     model: Model | PromptModel,
     source: str | os.PathLike = "this model",
     *,
-    aggregate: str = AGGREGATE,
+    aggregate: str | None = None,
     threshold: float | None = None,
     evidence: int | None = None,
 ) -> Verifier:
@@ -95,6 +95,10 @@ def verifier_of(
     if threshold is not None and (isinstance(model, PromptModel) or model.format is not TABLE_FUSION):
         raise LisaxError(
             f"{source} is not table fusion, and no other model has a threshold of sufficiency: leave it out"
+        )
+    if aggregate is not None and model.format is not LABEL_POINTWISE:
+        raise LisaxError(
+            f"{source} labels no single sentences, whose labels the aggregate '{aggregate}' would combine: leave it out"
         )
     if isinstance(model, PromptModel) and model.use.job is not Job.TABLES:
         if model.use.job is not Job.VERIFY:
@@ -114,7 +118,7 @@ def verifier_of(
     if model.format.answer is not VERDICT:
         does = "ranks" if model.format.answer is RELEVANCE else "chooses operations"
         raise LisaxError(f"{source} {does} ('{model.format}'); a labeller is wanted here")
-    return Labeller(model, aggregate, evidence)
+    return Labeller(model, aggregate or AGGREGATE, evidence)
 
 
 # --- Labellers of sentences -----------------------------------------------------------------
