@@ -194,7 +194,14 @@ class Labeller(Verifier):
 
     def _verdict(self, claim: str | Claim, read: list[Evidence], total: np.ndarray, decided_by: str | None) -> Verdict:
         total = calibrated(total / total.sum(), self.calibration)
-        return dataclasses.replace(verdict_of(claim, total, self._with_facts(claim, read)), decided_by=decided_by)
+        made = verdict_of(claim, total, self._with_facts(claim, read))
+        together = None if self.pointwise else tuple(one.unit for one in read[: self._together])
+        return dataclasses.replace(made, decided_by=decided_by, read=together)
+
+    @property
+    def _together(self) -> int | None:
+        """How many units, of those in front, a listwise labeller reads together; None: all."""
+        return 0 if self.model.format is CLAIM_ONLY else self.sentences
 
     def _led(
         self, claims: list[str | Claim], evidence: list[list[Evidence]]

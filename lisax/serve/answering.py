@@ -322,6 +322,7 @@ class Engine(OpenIndexes):
             "label": str(verdict.label),
             "probabilities": list(verdict.probabilities.values()),
             "evidence": [one.unit for one in verdict.evidence],
+            "read": verdict.read_units,
             "scores": [one.score for one in verdict.evidence] if scored else [],
             "candidates": [one.unit for one in checked.found],
             "computed": {one.unit: one.computed for one in verdict.evidence if one.computed},
