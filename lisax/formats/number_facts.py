@@ -124,7 +124,7 @@ class Number(NamedTuple):
         return self.partitive or (not self.dimension and 0 < self.low < 1)
 
     def goes_with(self, other: Number) -> bool:
-        """Whether the two may be combined: neither of people and square kilometres nor of unknown columns is there a sum."""
+        """Whether the two may be combined: people and square kilometres have no sum."""
         return self.column == other.column != BETWEEN_ROWS
 
     def within(self, other: Number) -> bool:

@@ -166,8 +166,9 @@ def written(date: Date | None) -> str:
 class Verdict:
     """A claim's label with the evidence that was found for it, best first.
 
-    `read` are the ids of the units that the probabilities are from, where a labeller reads fewer of them together than it
-    looks through; None if they are from all. Dates and documents that disagree may come from any unit. `probabilities` are the verifier's, one per label that it has; empty if a threshold of unknown precision decided. A
+    `read` are the ids of the units that the probabilities are from, where a labeller reads fewer of them together than
+    it looks through; None if they are from all. Dates and documents that disagree may come from any unit.
+    `probabilities` are the verifier's, one per label that it has; empty if a threshold of unknown precision decided. A
     published checker may have two, SUPPORTS and NOT ENOUGH INFO, which is printed as NOT SUPPORTED: such a claim may be
     refuted, too. `reason` names the rule that decided; empty if the verifier's most probable label was kept.
     `abstained`: the label is NOT ENOUGH INFO because the most probable one was below the minimum confidence

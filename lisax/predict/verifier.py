@@ -73,9 +73,9 @@ class Verifier(Protocol):
         published one, `hf:OWNER/NAME@REVISION` or a Hugging Face folder: `use` has its settings if `lisax models list`
         does not (`weights.public_models.given_use`).
 
-        `aggregate`: how a pointwise labeller's labels of single sentences are combined, see `AGGREGATES` (default: `any`).
-        `threshold`: table fusion labels claims with at most this sufficiency NOT ENOUGH INFO (default: the value chosen in
-        training). `evidence`: how many units are read per claim (default: as in training).
+        `aggregate`: how a pointwise labeller's labels of single sentences are combined, see `AGGREGATES` (default:
+        `any`). `threshold`: table fusion labels claims with at most this sufficiency NOT ENOUGH INFO (default: the
+        value chosen in training). `evidence`: how many units are read per claim (default: as in training).
 
         Raises DataError if there is no model at `path`, and LisaxError if it cannot label claims."""
         return verifier_of(open_model(path, use), path, aggregate=aggregate, threshold=threshold, evidence=evidence)

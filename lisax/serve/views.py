@@ -96,7 +96,8 @@ class Stands:
 @dataclasses.dataclass(frozen=True, slots=True)
 class EvidenceView:
     """A sentence, row or edge (`text`) or a table (`rows`) that a verdict was read from, with the words marked that it
-    shares with the claim; `computed` are the facts that were computed and read with it. `is_read`: the percentages are from it, too. `context` is the text before and after it, `stands` its source, for evidence from an index of
+    shares with the claim; `computed` are the facts that were computed and read with it. `is_read`: the percentages are
+    from it, too. `context` is the text before and after it, `stands` its source, for evidence from an index of
     passages; `kind` is the evidence's source in the corpus."""
 
     id: str
