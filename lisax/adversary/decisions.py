@@ -24,14 +24,14 @@ DECISIONS = ("accept", "mend", "reject")
 @dataclasses.dataclass(frozen=True, slots=True)
 class Decision:
     """`claim` and `label` as the reviewer left them; ignored for a rejected claim. `attack` is the attacked claim as it was
-    shown; empty in files of earlier versions."""
+    shown."""
 
     id: str
     decision: str
     claim: str
     label: str
+    attack: str
     note: str = ""
-    attack: str = ""
 
 
 def read_attacks(path: Path) -> dict[str, dict]:
@@ -63,9 +63,9 @@ def read_decisions(path: Path, attacks: Mapping[str, dict]) -> dict[str, Decisio
         if not text.endswith("\n") or not text.strip():
             continue
         row = parse_json_object(text, path=path, line=line)
-        fields = [get_field(row, field, str, path=path, line=line) for field in ("id", "decision", "claim", "label")]
-        others = (get_field(row, field, str, path=path, line=line, default="") for field in ("note", "attack"))
-        decision = Decision(*fields, *others)
+        needed = ("id", "decision", "claim", "label", "attack")
+        fields = {field: get_field(row, field, str, path=path, line=line) for field in needed}
+        decision = Decision(**fields, note=get_field(row, "note", str, path=path, line=line, default=""))
         if decision.id not in attacks:
             raise DataError(
                 f"'{decision.id}' is none of the attacks: do the two files belong together?",
@@ -77,14 +77,13 @@ def read_decisions(path: Path, attacks: Mapping[str, dict]) -> dict[str, Decisio
         _one_of(tuple(Label), row, "label", path, line)
         if not decision.claim.strip():
             raise DataError("the text is empty", path=path, line=line, field="claim")
-        read, attack = decision.attack or decision.claim, attacks[decision.id]["claim"]
-        if read != attack and (decision.attack or decision.decision == "accept"):
+        if decision.attack != (attack := attacks[decision.id]["claim"]):
             raise DataError(
-                f"the decision is about {shown(read)}, and the attack '{decision.id}' is now {shown(attack)}: write "
-                "decisions on new attacks into a file of their own",
+                f"the decision is about {shown(decision.attack)}, and the attack '{decision.id}' is now "
+                f"{shown(attack)}: write decisions on new attacks into a file of their own",
                 path=path,
                 line=line,
-                field="attack" if decision.attack else "claim",
+                field="attack",
             )
         found[decision.id] = decision
     return found

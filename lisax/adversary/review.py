@@ -83,7 +83,7 @@ def _asked(id: str, row: dict) -> Decision | None:
         # An attack without evidence stays undecided.
         labels = (label,) if label == Label.NOT_ENOUGH_INFO else tuple(LABELS)
         label = _choice(f"label (empty: {label})", labels, label)
-    return Decision(id, decision, claim, label, _ask("note"), row["claim"])
+    return Decision(id, decision, claim, label, row["claim"], _ask("note"))
 
 
 def _choice(question: str, choices: tuple[str, ...], default: str = "") -> str:

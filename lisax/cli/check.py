@@ -28,7 +28,8 @@ Calibrate = Annotated[
 ]
 
 Aggregate = Annotated[
-    Literal["any", "max", "sum", "first"], Option("How to combine a pointwise model's labels of single sentences.")
+    Literal["any", "max", "sum", "first"] | None,
+    Option("How to combine a pointwise model's labels of single sentences.", default="any"),
 ]
 Tier = Annotated[
     Literal["light", "accurate"] | None,
@@ -105,7 +106,7 @@ class CheckOptions:
     ranker_words: Annotated[str | None, Option("With --ranker-prompt, the answers: RELEVANT,NOT-RELEVANT.", "W,W")] = (
         None
     )
-    aggregate: Aggregate = "any"
+    aggregate: Aggregate = None
     threshold: Annotated[
         float | None,
         Option(

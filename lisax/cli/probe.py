@@ -36,7 +36,7 @@ def probe(
     json: Annotated[Target | None, Option("Also write the figures, with these examples, as JSON.", "FILE")] = None,
     html: Annotated[Target | None, Option("Also write a report with all cases and verdicts.", "FILE")] = None,
     temporal: Annotated[bool, Option("Let the dates of claim and evidence decide if they can.")] = False,
-    aggregate: Aggregate = "any",
+    aggregate: Aggregate = None,
     prompt: Prompt = None,
     label_words: LabelWords = None,
 ) -> None:

@@ -95,7 +95,7 @@ class ServeOptions:
     ] = ()
     pool: Annotated[Count, Option("Tables scored per question.")] = 20
     keep: Annotated[Count, Option("Tables or answers to show.")] = 5
-    aggregate: Aggregate = "any"
+    aggregate: Aggregate = None
     temporal: Annotated[
         bool,
         Option(

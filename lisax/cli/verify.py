@@ -30,7 +30,7 @@ def verify(
         ),
     ],
     out: Annotated[TargetPlace, Option("FEVER submission to write.", "FILE")],
-    aggregate: Aggregate = "any",
+    aggregate: Aggregate = None,
     temporal: Annotated[
         bool,
         Option(

@@ -43,7 +43,7 @@ class Answerer(Protocol):
 
     >>> from lisax import Answerer, Index, example_pages
     >>> index = Index.build(example_pages(), kind="mixed")
-    >>> answerer = Answerer.open(index, READER)
+    >>> answerer = Answerer.open(index, "OUT/models/reader_text")  # trained by `lisax run udt-qa --out OUT`
     >>> answers = answerer.ask("Where was Vova Brugard born?", 2)
     >>> len(answers), answers[0].evidence.place.split()[0]
     (2, 'sentence')

@@ -17,7 +17,6 @@ from lisax.predict.ranker import Bm25Ranker, InTurn, Ranker
 from lisax.predict.table_verifier import WholeTables
 from lisax.predict.verdicts import Evidence, Verdict
 from lisax.predict.verifier import (
-    AGGREGATE,
     NOTHING,
     PointerVerifier,
     Verifier,
@@ -64,7 +63,7 @@ class Checker:
         model: Path | None = None,
         tier: str | None = None,
         tables: WholeTables | None = None,
-        aggregate: str = AGGREGATE,
+        aggregate: str | None = None,
         threshold: float | None = None,
         evidence: int | None = None,
         temporal: bool = True,
@@ -103,8 +102,8 @@ class Checker:
         if model is not None or isinstance(verifier, (str, os.PathLike)):
             source = verifier if model is None else model
             verifier = verifier_of(open_model(source), source, **options)
-        elif threshold is not None or evidence is not None:
-            raise LisaxError("threshold and evidence are set where a verifier is opened: give them to Verifier.open")
+        elif any(value is not None for value in options.values()):
+            raise LisaxError(f"{', '.join(options)} are set where a verifier is opened: give them to Verifier.open")
         if isinstance(ranker, (str, os.PathLike)):
             ranker = Ranker.open(ranker)
         self.verifier, self.index = verifier, index.reading(verifier.reads)

@@ -30,7 +30,7 @@ from lisax.predict.opening import find_model
 from lisax.predict.ranker import Ranker
 from lisax.predict.reader import Answer
 from lisax.predict.verdicts import Verdict
-from lisax.predict.verifier import AGGREGATE, Labeller, PromptVerifier, Verifier
+from lisax.predict.verifier import Labeller, PromptVerifier, Verifier
 from lisax.predict.wiki_index import WikiIndex
 from lisax.progress import say
 from lisax.records import Claim, is_text
@@ -56,7 +56,7 @@ class Settings:
     index: Path | str | None  # a folder, or the address of a cluster's index
     model: Path | None = None  # None: the shipped one of the tier
     ranker: str | None = None
-    aggregate: str = AGGREGATE
+    aggregate: str | None = None
     threshold: float | None = None
     temporal: bool = True
     hops: int = 1
@@ -268,12 +268,16 @@ def in_words(searched: Mapping[str, int]) -> str:
 
 def read_stream(lines: Iterable[str], watch: Watch | None = None) -> Iterator[Claim]:
     """Yields claims from JSON lines as they arrive: `{"claim": text}`, with an optional `id` (default: the line's
-    number)."""
+    number). An id that occurs twice is an error, as in a file: verdicts are known by their ids."""
+    seen: dict[str, int] = {}
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
+        where: dict[str, Any] = {"path": STDIN, "line": number}
         try:
-            claim = _claim_of(line, {"path": STDIN, "line": number})
+            claim = _claim_of(line, where)
+            if (first := seen.setdefault(claim.id, number)) != number:
+                raise DataError(f"duplicate id {claim.id!r}, first on line {first}", field="id", **where)
         except DataError as error:
             (watch or Watch()).problem(error)
             continue

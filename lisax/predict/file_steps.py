@@ -24,7 +24,7 @@ from lisax.predict.ranker import Bm25Ranker, Ranker, ranking
 from lisax.predict.table_index import COLUMNS, TableIndex
 from lisax.predict.table_verifier import TableVerifier, tell_open
 from lisax.predict.verdicts import Evidence
-from lisax.predict.verifier import AGGREGATE, PointerVerifier, Verifier
+from lisax.predict.verifier import PointerVerifier, Verifier
 from lisax.progress import counting
 from lisax.records import Claim, Question
 from lisax.retrieval.cluster import print_of
@@ -82,7 +82,7 @@ def verify_file(
     index: Path | str,
     out: Path,
     *,
-    aggregate: str = AGGREGATE,
+    aggregate: str | None = None,
     temporal: bool = False,
     threshold: float | None = None,
     min_confidence: float | None = None,
@@ -117,7 +117,7 @@ def _open_verifying(
     model: Path | str,
     run: Path,
     index: Path | str,
-    aggregate: str,
+    aggregate: str | None,
     temporal: bool,
     threshold: float | None,
     min_confidence: float | None,

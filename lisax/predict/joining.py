@@ -40,6 +40,7 @@ def join(verdicts: Sequence[Verdict]) -> Verdict:
         evidence=tuple(one for verdict in (chosen, *others) for one in verdict.evidence),
         reason="; ".join(filter(None, reasons)),
         sources=tuple(verdicts),
+        read=tuple(chosen.read_units),
         disagreement=chosen.disagreement or _disagreement(chosen, sure),
     )
 

@@ -85,7 +85,7 @@ class Verbalizer:
     """Writes table rows and graph edges as sentences that keep every number, date and name.
 
     >>> from lisax import Graph, Verbalizer
-    >>> verbalizer = Verbalizer.open(VERBALIZER)
+    >>> verbalizer = Verbalizer.open("OUT/models/verbalize_t_f_id_t")  # trained by `lisax run verbalizer --out OUT`
     >>> verbalizer.write(Graph("torimoor", "Torimoor", (("mayor", "Minell"), ("river", "Orm"))))
     'Torimoor: the mayor is Minell. Torimoor: the river is Orm.'
     """

@@ -164,8 +164,10 @@ def written(date: Date | None) -> str:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Verdict:
-    """A claim's label with the evidence that was read for it, best first.
+    """A claim's label with the evidence that was found for it, best first.
 
+    `read` are the ids of the units that the probabilities are from, where a labeller reads fewer of them together than
+    it looks through; None if they are from all. Dates and documents that disagree may come from any unit.
     `probabilities` are the verifier's, one per label that it has; empty if a threshold of unknown precision decided. A
     published checker may have two, SUPPORTS and NOT ENOUGH INFO, which is printed as NOT SUPPORTED: such a claim may be
     refuted, too. `reason` names the rule that decided; empty if the verifier's most probable label was kept.
@@ -201,6 +203,21 @@ class Verdict:
     decided_by: str | None = None
     sources: tuple[Verdict, ...] = ()
     disagreement: Disagreement | None = None
+    read: tuple[str, ...] | None = None
+
+    @property
+    def read_units(self) -> list[str]:
+        """The ids of the units that the probabilities are from."""
+        return [one.unit for one in self.evidence if self.read is None or one.unit in self.read]
+
+    @property
+    def _read_in_words(self) -> str:
+        """The numbers of these units in words; empty if they are all units."""
+        if len(self.read_units) == len(self.evidence):
+            return ""
+        numbers = [str(number) for number, one in enumerate(self.evidence, start=1) if one.unit in self.read]
+        first, last = ", ".join(numbers[:-1]), "".join(numbers[-1:])
+        return f"the probabilities are from {f'{first} and {last}' if first else last or 'the claim'}"
 
     @property
     def deciding(self) -> str | None:
@@ -250,6 +267,8 @@ class Verdict:
                 lines.append(f"     {evidence.url}, as read: {evidence.revision_url}")
         if len(self.evidence) > SHOWN:
             lines.append(f"  … and {len(self.evidence) - SHOWN} more")
+        if self._read_in_words:
+            lines.append(f"  {self._read_in_words}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -267,6 +286,7 @@ class Verdict:
         return (
             f"<div><p><b style='color:{_COLORS[self.label]}'>{said(self.headline)}</b> {said(self.claim)}"
             + (f"<br><small>{shares}</small>" if shares else "")
+            + (f"<br><small>{self._read_in_words}</small>" if self._read_in_words else "")
             + (f"<br><small>because {said(self.reason)}</small>" if self.reason else "")
             + "</p>"
             + (_sides(self.disagreement) if self.disagreement else "")
@@ -301,11 +321,13 @@ class Verdict:
         also the unit that decides, and each source's verdict.
 
         `predicted_evidence` (`Evidence.pair`), `evidence_units` and `evidence_scores` name the same units in the same
-        order, whatever they are; a unit that nothing scored has None. `disagreement` is there only if there is one."""
+        order, whatever they are; a unit that nothing scored has None. `read_units` are the units that the probabilities
+        are from. `disagreement` is there only if there is one."""
         found: dict[str, Any] = {
             "predicted_evidence": [list(one.pair) for one in self.evidence],
             "evidence_units": [one.unit for one in self.evidence],
             "evidence_scores": [one.score for one in self.evidence],
+            "read_units": self.read_units,
             "reason": self.reason,
             "evidence": [one.to_dict() for one in self.evidence],
         }

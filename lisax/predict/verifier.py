@@ -40,8 +40,8 @@ class Verifier(Protocol):
 
     To write your own verifier, subclass `Verifier` and implement `verify`; `verify_many` then calls it in a loop.
 
-    >>> from lisax import Verifier
-    >>> verifier = Verifier.open(VERIFIER)
+    >>> from lisax import Verifier, example_model
+    >>> verifier = Verifier.open(example_model())
     >>> verdict = verifier.verify("Vova Brugard lived in Torimoor .", ["Vova Brugard lived in Torimoor ."])
     >>> sorted(map(str, verdict.probabilities))
     ['NOT ENOUGH INFO', 'REFUTES', 'SUPPORTS']
@@ -64,7 +64,7 @@ class Verifier(Protocol):
     def open(
         path: str | os.PathLike | ModelFolder,
         *,
-        aggregate: str = AGGREGATE,
+        aggregate: str | None = None,
         threshold: float | None = None,
         evidence: int | None = None,
         use: Use | None = None,
@@ -73,9 +73,9 @@ class Verifier(Protocol):
         published one, `hf:OWNER/NAME@REVISION` or a Hugging Face folder: `use` has its settings if `lisax models list`
         does not (`weights.public_models.given_use`).
 
-        `aggregate`: how a pointwise labeller's labels of single sentences are combined, see `AGGREGATES`. `threshold`:
-        table fusion labels claims with at most this sufficiency NOT ENOUGH INFO (default: the value chosen in
-        training). `evidence`: how many units are read per claim (default: as in training).
+        `aggregate`: how a pointwise labeller's labels of single sentences are combined, see `AGGREGATES` (default:
+        `any`). `threshold`: table fusion labels claims with at most this sufficiency NOT ENOUGH INFO (default: the
+        value chosen in training). `evidence`: how many units are read per claim (default: as in training).
 
         Raises DataError if there is no model at `path`, and LisaxError if it cannot label claims."""
         return verifier_of(open_model(path, use), path, aggregate=aggregate, threshold=threshold, evidence=evidence)
@@ -85,7 +85,7 @@ def verifier_of(
     model: Model | PromptModel,
     source: str | os.PathLike = "this model",
     *,
-    aggregate: str = AGGREGATE,
+    aggregate: str | None = None,
     threshold: float | None = None,
     evidence: int | None = None,
 ) -> Verifier:
@@ -95,6 +95,10 @@ def verifier_of(
     if threshold is not None and (isinstance(model, PromptModel) or model.format is not TABLE_FUSION):
         raise LisaxError(
             f"{source} is not table fusion, and no other model has a threshold of sufficiency: leave it out"
+        )
+    if aggregate is not None and model.format is not LABEL_POINTWISE:
+        raise LisaxError(
+            f"{source} labels no single sentences, whose labels the aggregate '{aggregate}' would combine: leave it out"
         )
     if isinstance(model, PromptModel) and model.use.job is not Job.TABLES:
         if model.use.job is not Job.VERIFY:
@@ -114,7 +118,7 @@ def verifier_of(
     if model.format.answer is not VERDICT:
         does = "ranks" if model.format.answer is RELEVANCE else "chooses operations"
         raise LisaxError(f"{source} {does} ('{model.format}'); a labeller is wanted here")
-    return Labeller(model, aggregate, evidence)
+    return Labeller(model, aggregate or AGGREGATE, evidence)
 
 
 # --- Labellers of sentences -----------------------------------------------------------------
@@ -190,7 +194,14 @@ class Labeller(Verifier):
 
     def _verdict(self, claim: str | Claim, read: list[Evidence], total: np.ndarray, decided_by: str | None) -> Verdict:
         total = calibrated(total / total.sum(), self.calibration)
-        return dataclasses.replace(verdict_of(claim, total, self._with_facts(claim, read)), decided_by=decided_by)
+        made = verdict_of(claim, total, self._with_facts(claim, read))
+        together = None if self.pointwise else tuple(one.unit for one in read[: self._together])
+        return dataclasses.replace(made, decided_by=decided_by, read=together)
+
+    @property
+    def _together(self) -> int | None:
+        """How many units, of those in front, a listwise labeller reads together; None: all."""
+        return 0 if self.model.format is CLAIM_ONLY else self.sentences
 
     def _led(
         self, claims: list[str | Claim], evidence: list[list[Evidence]]

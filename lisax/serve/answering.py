@@ -66,7 +66,7 @@ class Engine(OpenIndexes):
         models: Models,
         pool: int = 20,
         keep: int = 5,
-        aggregate: str = "any",
+        aggregate: str | None = None,
         temporal: bool = True,
         min_confidence: float | None = None,
     ):
@@ -322,6 +322,7 @@ class Engine(OpenIndexes):
             "label": str(verdict.label),
             "probabilities": list(verdict.probabilities.values()),
             "evidence": [one.unit for one in verdict.evidence],
+            "read": verdict.read_units,
             "scores": [one.score for one in verdict.evidence] if scored else [],
             "candidates": [one.unit for one in checked.found],
             "computed": {one.unit: one.computed for one in verdict.evidence if one.computed},
@@ -382,9 +383,11 @@ class Engine(OpenIndexes):
         return self.evidence(corpus) if source == PASSAGES else self.sentences(corpus)
 
     def _verifier(self, tier: str | None = None, role: str = LABELLER) -> Verifier:
+        from lisax.formats.labelling import LABEL_POINTWISE
         from lisax.predict.verifier import verifier_of
 
-        return verifier_of(self.models.labeller(tier, role), aggregate=self.aggregate)
+        model = self.models.labeller(tier, role)
+        return verifier_of(model, aggregate=self.aggregate if model.format is LABEL_POINTWISE else None)
 
     def _ranker(self) -> Ranker:
         """The ranker of the model that is loaded; opened once, for a ranker over an encoder's results has to load the

@@ -164,6 +164,7 @@ class Verdict(Model):
     )
     evidence_units: list[str] = Field(description="The ids of the units.")
     evidence_scores: list[FiniteFloat | None] = Field(description="null if the unit was not scored.")
+    read_units: list[str] = Field(description="The ids of those units that the probabilities are from.")
     label_probabilities: dict[Label, float] = {}
     abstained: bool = False
     temporal: dict[str, Any] | None = None

@@ -41,7 +41,7 @@ class ServeSettings:
     name: Sequence[str] = ()  # of the host, besides its address
     pool: int = 20
     keep: int = 5
-    aggregate: str = "any"
+    aggregate: str | None = None
     temporal: bool = True
     min_confidence: float | None = None
     rate_limit: float | None = None  # calls of the API a second from one address

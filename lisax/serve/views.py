@@ -96,7 +96,8 @@ class Stands:
 @dataclasses.dataclass(frozen=True, slots=True)
 class EvidenceView:
     """A sentence, row or edge (`text`) or a table (`rows`) that a verdict was read from, with the words marked that it
-    shares with the claim; `computed` are the facts that were computed and read with it. `context` is the text before and after it, `stands` its source, for evidence from an index of
+    shares with the claim; `computed` are the facts that were computed and read with it. `is_read`: the percentages are
+    from it, too. `context` is the text before and after it, `stands` its source, for evidence from an index of
     passages; `kind` is the evidence's source in the corpus."""
 
     id: str
@@ -108,6 +109,7 @@ class EvidenceView:
     context: tuple[str, str] = ("", "")
     stands: Stands | None = None
     computed: tuple[Markup, ...] = ()
+    is_read: bool = True
 
     @property
     def brief(self) -> str:
@@ -351,7 +353,8 @@ def evidence(row: dict[str, Any], asked: str, corpus: ServedCorpus, engine: Engi
         if engine.is_as_it_was(corpus, row["source"], unit, row):
             view = evidence_view(unit, row["source"], matching, corpus, engine)
             computed = tuple(map(matching.marked, row.get("computed", {}).get(unit, ())))
-            shown += [] if view is None else [dataclasses.replace(view, score=score, computed=computed)]
+            read = unit in row.get("read", row["evidence"])
+            shown += [] if view is None else [dataclasses.replace(view, score=score, computed=computed, is_read=read)]
     return sorted(shown, key=lambda evidence: -(evidence.score or 0.0))
 
 

@@ -362,11 +362,11 @@ def _check_plain(what: str, loss: Loss, pack: bool) -> None:
         raise LisaxError(f"{what} has neither Z_LOSS nor LABEL_SMOOTHING: set both to 0.0")
 
 
-def _applied(model: Any, parameters: Any, dropout_key: Array | None, *inputs: Array, **features: Array | None) -> Any:
+def _applied(model: Any, parameters: Any, key: Array | None, *inputs: Array, **features: Array | None) -> Any:
     """The result of a model's network; dropout only where a key is given."""
-    random = {} if dropout_key is None else {"dropout": dropout_key}
+    random = {} if key is None else {"dropout": key}
     return model.network().apply(
-        {"params": parameters}, *inputs, **features, enable_dropout=dropout_key is not None, rngs=random
+        {"params": parameters}, *inputs, **features, enable_dropout=key is not None, rngs=random
     )
 
 
@@ -378,12 +378,10 @@ def _totals(**values: Array) -> Sums:
 # --- Text to text --------------------------------------------------------------------------
 
 
-def apply_model(
-    model: T5Config | ReaderConfig, parameters: Any, batch: Batch, dropout_key: Array | None = None
-) -> Array:
+def apply_model(model: T5Config | ReaderConfig, parameters: Any, batch: Batch, key: Array | None = None) -> Array:
     """Teacher-forced logits float32 [rows, target length, vocab]; dropout only where a key is given."""
     features = {name: batch[name] for name in MODEL_FEATURES if name in batch}
-    return _applied(model, parameters, dropout_key, **features)
+    return _applied(model, parameters, key, **features)
 
 
 def sums(loss: Array, learned: Array, logits: Array, batch: Batch) -> Sums:

@@ -279,7 +279,8 @@ def test_wrong_answers_are_asked_again(attacks_file, tmp_path, review):
     with pytest.raises(LisaxError, match="another file"):
         review(file, file)
     with pytest.raises(DataError, match="one of accept"):
-        write_json_lines(tmp_path / "d", [{"id": str(undecided["id"]), "decision": "maybe", "claim": "", "label": ""}])
+        row = {"id": str(undecided["id"]), "decision": "maybe", "claim": "", "label": "", "attack": ""}
+        write_json_lines(tmp_path / "d", [row])
         review(file, tmp_path / "d")
 
 
@@ -294,16 +295,23 @@ def test_wrong_answers_are_asked_again(attacks_file, tmp_path, review):
         ({"claim": " "}, "claim", "empty"),
         ({"id": "nobody"}, "id", "none of the attacks"),
         ({"decision": "maybe"}, "decision", "accept"),
-        ({"decision": "accept"}, "claim", "is now"),  # the attacks were made again, and ids are those of other claims
-        ({"attack": "Ann sang."}, "attack", "is about 'Ann sang.'"),
+        # The attacks were made again, and ids are those of other claims.
+        ({"attack": "Ann sang."}, "attack", "is about 'Ann sang.', and .* is now"),
     ],
 )
 def test_decisions_are_checked_field_by_field(attacks_file, tmp_path, changed, field, message):
-    id = next(iter(decisions.read_attacks(attacks_file)))
-    good = {"id": id, "decision": "mend", "claim": "Ann sings.", "label": "SUPPORTS"}
+    id, row = next(iter(decisions.read_attacks(attacks_file).items()))
+    good = {"id": id, "decision": "mend", "claim": "Ann sings.", "label": "SUPPORTS", "attack": row["claim"]}
     file = tmp_path / "d.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in (good, good | changed)))
     with pytest.raises(DataError, match=message) as caught:
         attack("--attacks", attacks_file, "--decisions", file, "--out", tmp_path / "out", verb="accept")
     assert (caught.value.path, caught.value.line, caught.value.field) == (file, 2, field)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_decision_names_the_claim_that_it_is_about(attacks_file, tmp_path):
+    id, row = next(iter(decisions.read_attacks(attacks_file).items()))
+    write_json_lines(tmp_path / "d", [{"id": id, "decision": "accept", "claim": row["claim"], "label": row["label"]}])
+    with pytest.raises(DataError, match="d:1: field 'attack': the field is missing"):
+        decisions.reviewed(attacks_file, tmp_path / "d")

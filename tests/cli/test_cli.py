@@ -5,6 +5,7 @@ import shlex
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import click
 import pytest
@@ -51,6 +52,12 @@ assert not set({HEAVY}) & set(sys.modules), set({HEAVY}) & set(sys.modules)
             is_argument = isinstance(option, click.Argument)
             assert (option.metavar if is_argument else option.opts[0]) in done.stdout, (words, option.name)
             assert option.help, (words, option.name)
+
+
+def test_the_page_on_many_machines_names_every_verb_that_uses_them():
+    page = (Path(__file__).parents[2] / "docs" / "scale.md").read_text(encoding="utf-8")
+    named = {words[0] for words, verb in VERBS.items() if any(option.name == "workers" for option in verb.params)}
+    assert "demo" in named and not [name for name in named if f"`lisax {name}" not in page]
 
 
 def test_the_choices_offered_are_those_there_are():

@@ -8,13 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_bundles import TABLES, bundle
 
-from lisax import Answer, Answerer, Index, LisaxError
+from lisax import Answer, Answerer, Index, LisaxError, load
 from lisax.cli import main
 from lisax.errors import DataError
+from lisax.files.writing import write_json
 from lisax.predict import answer_confidence
 from lisax.predict.answer_confidence import AnswerConfidence, Cells
 from lisax.predict.reader import NO_ANSWER, withheld
 from lisax.retrieval.terms import count_terms
+from lisax.weights.model_card import FITTED
 
 QUESTION = "Who is the mayor of Torimoor?"
 FIELDS = {"answers": {"weights": [0.1, 0.2, 0.3, 0.4, -2.0], "threshold": 0.0, "questions": 9}}
@@ -109,6 +111,14 @@ def test_the_fitted_threshold_holds_unless_another_is_given(index, tmp_path, cap
     assert main(given) == 0 and "no answer here (0." in capsys.readouterr().out
     assert main([*given, "--min-confidence", "0", "--json"]) == 0
     assert "abstained" not in json.loads(capsys.readouterr().out.splitlines()[0])
+
+
+def test_what_a_run_fitted_holds_wherever_its_model_is_opened(index, tmp_path):
+    model = bundle(tmp_path / "parts", "parts")
+    assert load(model, index.folder).ask(QUESTION)[0].text != NO_ANSWER
+    write_json(tmp_path / FITTED, {"checkpoint": "parts", "answers": FIELDS["answers"] | {"threshold": 1.0}})
+    for opened in (load(model, index.folder), Answerer.open(index, model), Answerer.open(index, model, columns=model)):
+        assert opened.ask(QUESTION)[0].text == NO_ANSWER
 
 
 def test_a_minimum_for_models_without_a_fitted_probability(index, bundles):

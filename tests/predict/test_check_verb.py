@@ -180,6 +180,7 @@ def test_standard_input_and_output(capsys, bundles, pages, monkeypatch):
         ('{"claim": 7}', "standard input:2: field 'claim': expected str"),
         ('{"claim": " "}', "standard input:2: field 'claim': the text is empty"),
         ('{"claim": "x", "id": []}', "standard input:2: field 'id'"),
+        ('{"claim": "y", "id": 1}', "standard input:2: field 'id': duplicate id '1', first on line 1"),
     ],
 )
 def test_lines_that_are_no_claims(capsys, bundles, pages, monkeypatch, line, complaint):

@@ -1,5 +1,6 @@
 """What a labeller reads of a ranking: the same sentences when it learns and when it is used."""
 
+import dataclasses
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
+from lisax.formats.labelling import CLAIM_ONLY, LABEL_LISTWISE, LABEL_POINTWISE
 from lisax.formats.ranking import RANK
 from lisax.predict.index import Index
+from lisax.predict.joining import join
 from lisax.predict.judging import verifying
 from lisax.predict.ranker import SentenceRanker
 from lisax.predict.verdicts import Evidence
@@ -67,6 +69,22 @@ def test_the_first_sentences_are_the_same_in_training_and_in_use(texts, random):
         assert [one.score for one in verdict.evidence] == [1 / (units.index(unit) + 1) for unit in learned]
     pointed = next(iter(pointer_examples.as_used([CLAIM], {"1": units}, lookup, lambda claim: (), 5)))
     assert [candidate.id for candidate in pointed.candidates] == learned
+
+
+def test_a_verdict_names_the_sentences_that_its_probabilities_are_from():
+    lookup, units = page(["It is said ."] * 5)
+    run = {"1": [Hit("1", unit, rank, 1 / rank) for rank, unit in enumerate(units, start=1)]}
+    model = Reader(LABEL_LISTWISE)
+    model.sentences, model.leading = 2, False
+    (verdict,) = verifying(Labeller(model), run, Known(lookup))([CLAIM])
+    assert {unit for example in model.read for unit in example.unit_ids} == {"P_0", "P_1"}
+    assert len(verdict.evidence) == 5 and verdict.to_dict()["read_units"] == ["P_0", "P_1"]
+    assert "the probabilities are from 1 and 2" in verdict._repr_html_()
+    assert str(verdict).endswith("\n  the probabilities are from 1 and 2")
+    table = dataclasses.replace(verdict, evidence=(Evidence("T", "Table"),), read=None)
+    assert join([verdict, table]).read_units == ["P_0", "P_1"] and table.read_units == ["T"]
+    (verdict,) = verifying(Labeller(Reader(CLAIM_ONLY)), run, Known(lookup))([CLAIM])
+    assert verdict.read_units == [] and str(verdict).endswith("\n  the probabilities are from the claim")
 
 
 @pytest.mark.parametrize("empty", [0, 5, 11, 60])

@@ -20,6 +20,7 @@ from lisax.files.writing import write_json
 from lisax.formats.tables import TABLE_FUSION
 from lisax.predict.answer_confidence import AnswerConfidence
 from lisax.predict.model import Model
+from lisax.predict.verdicts import Verdict
 from lisax.records import LABELS
 from lisax.scoring.claims import Scores
 from lisax.serve import export, views
@@ -120,6 +121,13 @@ def test_a_claim_gets_one_verdict_from_text_and_tables_with_the_unit_that_decide
     deciding = found[found.index("What decides it") : found.index("Other evidence")]
     assert whole.deciding in deciding and whole.deciding == rows[place]["deciding"]
     assert ("the sources disagree" in found.lower()) == bool(whole.reason)
+
+
+def test_evidence_that_the_percentages_are_not_from_is_marked(browser, monkeypatch):
+    note = "Found, but not read for the percentages."
+    assert note not in browser.ask("Mara Velin lived in Tarn .", "claim").text
+    monkeypatch.setattr(Verdict, "read_units", [])
+    assert note in browser.ask("Mara Velin lived in Ostra .", "claim").text
 
 
 def test_words_of_the_claim_are_marked_and_sources_are_linked_with_the_unit_marked(browser):

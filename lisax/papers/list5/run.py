@@ -320,7 +320,7 @@ class List5(SelectionPipeline):
         if labeller == GIVEN:
             opens = functools.partial(Verifier.open, sendable(self.recipe.labeller))
         else:
-            opens = functools.partial(Verifier.open, self.model_dir(labeller), aggregate=aggregate_of(variant) or "max")
+            opens = functools.partial(Verifier.open, self.model_dir(labeller), aggregate=aggregate_of(variant))
         temporal = self.recipe.temporal and labeller != "claim_only"
         for role in self.reported_roles:
             run = read_run(self.run_file(selection, role))
