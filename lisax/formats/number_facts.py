@@ -197,7 +197,7 @@ def _date(text: str, date: Date) -> Number:
 
 def _of_rows(text: str) -> Iterator[Number]:
     """The numbers of a table's rows, each with its column. It is not known for those of the header, below a header with
-    digits, which may be a value itself, and in rows with another number of cells."""
+    digits, which may be a value itself, and in rows whose cells are not as many as the header's."""
     rows = [row.split(BETWEEN_CELLS) for row in text.split(BETWEEN_ROWS)]
     ends, columns, end = [], [], 0
     for number, row in enumerate(rows):
