@@ -18,18 +18,15 @@ or about numbers of the sentences where the claim has a word that compares, such
     1,396 is 2 times 698
     1914 is before 1921              dates that it puts in order
     2024-06-30 is 30 June 2024       the day that it has in words
-
-A number of a table's row (`Town, People | Tarn, 900`) is combined only with those of its own column in other rows.
 """
 
 from __future__ import annotations
 
-import bisect
 import calendar
 import functools
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -56,7 +53,6 @@ _THAN = re.compile(r"\b[a-z]{2,12}(?:er|re|ss) than (?:the |an? |age )?$")
 _NEXT = re.compile(r" ([^\W\d_]{1,20})(?: ([^\W\d_]{1,20}))?")
 _LONGEST_THAN = 32  # characters
 ALIKE = 50  # a bare number has a measure's unit if their ratio is below this
-BETWEEN_ROWS, BETWEEN_CELLS = " | ", ", "  # of a table in raw form, whose first row is the header (`triples.raw_table`)
 _JOINING = (" and ", " or ", " to ", ", ")
 _BARE = re.compile(r"\s*(?:[.;)]|$|(?:on|in|at|and|for|to|from|against|while|but|was)\b)", re.IGNORECASE)
 # Words before a number: bounds, which `bound` has, and estimates.
@@ -87,8 +83,7 @@ class Number(NamedTuple):
 
     `unit` is the unit that the text writes. `bound` means that the number bounds another (`over 50`). `place` numbers the
     sentence, `start` is its offset there. `apart`: it is a difference (`50 more`);
-    `partitive`: it counts some of another (`two of the three`). `column`: of a number in a table's row, the name of its
-    column, or `BETWEEN_ROWS` if it is not known; empty in other texts."""
+    `partitive`: it counts some of another (`two of the three`)."""
 
     text: str
     low: Fraction
@@ -100,7 +95,6 @@ class Number(NamedTuple):
     start: int = 0
     apart: bool = False
     partitive: bool = False
-    column: str = ""
 
     @property
     def where(self) -> Places:
@@ -122,10 +116,6 @@ class Number(NamedTuple):
     def part(self) -> bool:
         """Whether the number is a part of another: a share of one, or `two of the three`."""
         return self.partitive or (not self.dimension and 0 < self.low < 1)
-
-    def goes_with(self, other: Number) -> bool:
-        """Whether the two may be combined: people and square kilometres have no sum."""
-        return self.column == other.column != BETWEEN_ROWS
 
     def within(self, other: Number) -> bool:
         """Whether all values that the number may have are among the other's."""
@@ -195,21 +185,6 @@ def _date(text: str, date: Date) -> Number:
     return Number(text, Fraction(first, 372), Fraction(last, 372), DATE)
 
 
-def _of_rows(text: str) -> Iterator[Number]:
-    """The numbers of a table's rows, each with its column. It is not known for those of the header, below a header with
-    digits, which may be a value itself, and in rows whose cells are not as many as the header's."""
-    rows = [row.split(BETWEEN_CELLS) for row in text.split(BETWEEN_ROWS)]
-    ends, columns, end = [], [], 0
-    for number, row in enumerate(rows):
-        for cell, name in zip(row, rows[0] if number and len(row) == len(rows[0]) else itertools.repeat("")):
-            ends.append(end + len(cell))
-            columns.append(BETWEEN_ROWS if not name or any(map(str.isdigit, name)) else name.lower())
-            end += len(cell) + len(BETWEEN_CELLS)
-        end += len(BETWEEN_ROWS) - len(BETWEEN_CELLS)
-    for one in numbers(text):
-        yield one._replace(column=columns[min(bisect.bisect_right(ends, one.start), len(columns) - 1)])
-
-
 def _of_sentence(text: str) -> Iterator[Number]:
     """The numbers of a sentence. A bare one has the unit of the measure before it (`one is 61 metres high, the other
     57`) or of the next one (`400 and 500 metres`)."""
@@ -244,7 +219,7 @@ class _Facts:
         self.multiplies = not asked.isdisjoint(_MULTIPLES)
         self.found: dict[str, list[Number]] = {}
         for place, text in enumerate(texts if self.asked or self.orders or self.compares else ()):
-            for number in (_of_rows if BETWEEN_ROWS in text else _of_sentence)(text):
+            for number in _of_sentence(text):
                 if len(of := self.found.setdefault(number.dimension, [])) < FOUND:
                     of.append(number._replace(place=place))
         comparing = self.found and (self.orders or self.compares)
@@ -276,7 +251,7 @@ class _Facts:
             facts = (f"{one.text} is {one.against(asked)} {asked.text}" for one in dates if not asked.within(one))
             yield from facts
         elif not any(one.low <= asked.high and asked.low <= one.high for one in dates):
-            for one, lasting in _combined(itertools.product(dates, self.found.get("year", []))):
+            for one, lasting in itertools.product(dates, self.found.get("year", [])):
                 for sign, word in ((1, "plus"), (-1, "minus")):
                     year = int(one.low) + sign * lasting.low
                     if lasting.exact and year == int(asked.low):
@@ -288,7 +263,7 @@ class _Facts:
             if (one.share, one.text) != (asked.share, asked.text):
                 yield f"{one.text} is {_order(one.share, asked.share)} {asked.text}"
         computed = []
-        for pair in _pairs(() if shares else self.found.get("", [])):
+        for pair in itertools.combinations(() if shares else self.found.get("", []), 2):
             part, whole = sorted(pair, key=lambda one: one.low)
             if part.exact and whole.exact and 0 < part.low < whole.low:
                 share = part.low / whole.low
@@ -326,12 +301,12 @@ class _Facts:
         known = {one.low for one in self.asked if one is not asked and not one.dimension}
         same = [one for one in self._same(asked) if one.exact and not one.part]
         same = [one for one in same if one.dimension or one.low not in known]
-        for _, of_sentence in itertools.groupby(same, lambda one: (one.place, one.column)):
+        for _, of_sentence in itertools.groupby(same, lambda one: one.place):
             terms = list(of_sentence)
-            if len(terms) > 2 and terms[0].goes_with(terms[1]) and not any(one.offset for one in terms):
+            if len(terms) > 2 and not any(one.offset for one in terms):
                 total, decimals = sum(one.low for one in terms), max(one.decimals for one in terms)
                 yield f"{' plus '.join(one.text for one in terms)} is {terms[0].shown(total, decimals)}", total
-        for one, other in sorted(_pairs(same), key=lambda pair: pair[0].place != pair[1].place):
+        for one, other in sorted(itertools.combinations(same, 2), key=lambda pair: pair[0].place != pair[1].place):
             if one.low == other.low and one.unit != other.unit:
                 continue  # one number in two units
             less, more = sorted((one, other), key=lambda one: one.low)
@@ -342,14 +317,14 @@ class _Facts:
             shown = one.shown(rest + one.offset, decimals)
             yield f"{more.text} minus {less.text} is {shown}", rest + asked.offset
         if asked.dimension in ("", "year"):
-            for pair in _pairs(self.found.get(DATE, [])):
+            for pair in itertools.combinations(self.found.get(DATE, []), 2):
                 first, last = sorted(pair, key=lambda one: one.low)
                 if lasting := _lasting(first, last):
                     count, unit = lasting
                     value = count * _IN_YEARS[unit] if asked.dimension else Fraction(count)
                     yield f"from {first.text} to {last.text} is {count} {unit}{'s' if count > 1 else ''}", value
         if not asked.dimension:
-            for share, whole in _combined(itertools.product(self.found.get("%", []), same)):
+            for share, whole in itertools.product(self.found.get("%", []), same):
                 if share.exact:
                     part = share.share * whole.low
                     yield f"{share.text} of {whole.text} is {whole.shown(part)}", part
@@ -357,7 +332,7 @@ class _Facts:
     def _multiples(self) -> Iterator[str]:
         for dimension, of in self.found.items():
             exact = [one for one in of if one.exact and one.low > 0 and dimension != DATE and not one.offset]
-            for pair in _pairs(exact):
+            for pair in itertools.combinations(exact, 2):
                 less, more = sorted(pair, key=lambda one: one.low)
                 if less.low != more.low:
                     name, other = self._named(more, less)
@@ -367,14 +342,14 @@ class _Facts:
         """Two numbers of the things that the claim compares, that of its first thing first; else each number with the
         next greater one."""
         found = sorted((one for one in found if not one.apart), key=lambda one: one.where)
-        for one, other in _pairs(found):
+        for one, other in itertools.combinations(found, 2):
             names = self.things.names(one.where, other.where)
             if names and ((names.one and names.other) or len(found) == 2):
                 one, other = (other, one) if names.turned else (one, other)
                 name, against = self._named(one, other)
                 yield f"{name} is {one.against(other)} {against}"
                 return
-        for less, more in _combined(itertools.pairwise(sorted(found, key=lambda one: (one.column, one.low, one.high)))):
+        for less, more in itertools.pairwise(sorted(found, key=lambda one: (one.low, one.high))):
             if less.high < more.low:
                 yield f"{less.text} is {less.against(more)} {more.text}"
             elif (less.low, less.high) == (more.low, more.high) and less.text != more.text:
@@ -386,15 +361,6 @@ class _Facts:
         names = (self.things and self.things.names(*(number.where for number in pair))) or ("", "")
         shown = {number: f"{name}: {number.text}" if name else number.text for number, name in zip(pair, names)}
         return [shown[one], shown[other]]
-
-
-def _combined(pairs: Iterable[tuple[Number, Number]]) -> Iterator[tuple[Number, Number]]:
-    """The pairs of numbers that may be combined."""
-    return (pair for pair in pairs if pair[0].goes_with(pair[1]))
-
-
-def _pairs(found: Sequence[Number]) -> Iterator[tuple[Number, Number]]:
-    return _combined(itertools.combinations(found, 2))
 
 
 def _lasting(first: Number, last: Number) -> tuple[int, str] | None:

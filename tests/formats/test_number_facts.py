@@ -157,31 +157,13 @@ def test_titles_name_the_things_of_a_sentence():
     assert number_facts("Orm is larger than Sel.", sentences) == ["6,900 is less than 7,400"]
 
 
-CLUBS = ["Club, Founded, Capacity | Varn, 1889, 12400", "Club, Founded, Capacity | Ostra, 1911, 21000"]
-
-
-@pytest.mark.parametrize(
-    ("claim", "texts", "facts"),
-    [
-        ("Tarn has 8222 people.", ["Town, People, Area | Tarn, 8150, 72", "Tarn has 3 schools."], []),
-        ("Varn has 8222 people.", ["People, 8150 | Area, 72"], []),  # an info-box
-        ("Tarn has 8222 people.", ["Town, People, Area | Tarn, the old, 8150, 72"], []),
-        ("Visitors exceeded staff.", ["Year, Visitors, Staff | 2019, 5300, 40"], []),
-        ("Ostra holds 8,600 more.", [*CLUBS, "It has 3 gates."], ["21000 minus 12400 is 8,600"]),
-        ("Varn was founded 22 years ago.", CLUBS, ["from 1889 to 1911 is 22 years"]),
-    ],
-)
-def test_numbers_of_different_columns_are_not_combined(claim, texts, facts):
-    assert number_facts(claim, texts) == facts
-
-
 def test_facts_come_before_the_sentences():
     example = Example("c", "Over 50 people came.", (Passage("a_0", "Fair", "63 people came."),))
     assert LABEL_LISTWISE.pair(example, preset=PAPER).second == "63 is more than 50 . Fair . 63 people came."
 
 
 WORDS = st.sampled_from(
-    "over at least 50 63 half two thirds % of in one five 1914 May 1921 before than more km 3 m years İ 5 , | .".split()
+    "over at least 50 63 half two thirds % of in one five 1914 May 1921 before than more km 3 m years İ 5 , .".split()
 )
 TEXTS = st.lists(WORDS, max_size=30).map(" ".join)
 
@@ -194,7 +176,7 @@ def test_facts_are_few_and_different(claim, sentences):
 
 @pytest.mark.parametrize(
     "part, most",
-    [*((part, 3_200) for part in ("one in five ", "7 plus ", "1914 ", "over 5 km ", "than 3 ", "3, | ")), ("a", 8_000)],
+    [*((part, 3_200) for part in ("one in five ", "7 plus ", "1914 ", "over 5 km ", "than 3 ")), ("a", 8_000)],
 )
 def test_time_grows_linearly(part, most):
     def seconds(times: int) -> float:
