@@ -46,6 +46,13 @@ def test_plain_text(tmp_path):
     )
 
 
+def test_broken_words_of_plain_text_are_joined_as_the_text_has_them_elsewhere(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("Mara is well-\nknown as an archi-\ntect of well-known mills and self-\nmade. An architect builds.")
+    ((_, first), _) = sentences(path)
+    assert first == "Mara is well-known as an architect of well-known mills and self- made."
+
+
 def test_columns_and_fields_of_plain_text(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text(
