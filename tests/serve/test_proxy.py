@@ -162,7 +162,9 @@ def test_the_unit_is_as_systemd_wants_it(tmp_path):
 def test_the_compose_file_starts_the_page_behind_nginx():
     (text,) = blocks("yaml")
     services, networks = (content := yaml.safe_load(text))["services"], content["networks"]
-    assert parsed(services["page"]["command"])["proxies"] == (network(networks["inside"]["ipam"]["config"][0]["subnet"]),)
+    assert parsed(services["page"]["command"])["proxies"] == (
+        network(networks["inside"]["ipam"]["config"][0]["subnet"]),
+    )
     assert "ports" not in services["page"] and set(services["nginx"]["depends_on"]) <= set(services)
     usual = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))["services"]["page"]
     for name in ("environment", "read_only", "cap_drop", "security_opt", "tmpfs", "volumes"):
