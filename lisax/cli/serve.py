@@ -55,6 +55,7 @@ Indexes = Annotated[
         "An index of `lisax index tables` (questions), `cells` (claims over tables), `documents` (claims over text) or "
         "`mixed` (both, over text, tables and graphs), or the address of one of `lisax index cluster`.",
         "INDEX",
+        names=("--index",),
     ),
 ]
 State = Annotated[Local, Option("Folder for feedback, uploaded tables and models trained from the page.", "DIR")]
@@ -65,7 +66,7 @@ STATE = Path("lisax-page")
 class ServeOptions:
     """The fields of `ServeSettings` that are options."""
 
-    model: Annotated[
+    models: Annotated[
         tuple[Local, ...],
         Option(
             "A bundle or a MODEL_DIR, used as its format allows: scorers of rows and columns (one model or two), a "
@@ -73,13 +74,18 @@ class ServeOptions:
             "given to `lisax index vectors`.",
             "DIR",
             default="the checker that ships, for claims over text",
+            names=("--model",),
         ),
     ] = ()
     tier: Tier = None
-    index: Indexes = ()
-    corpus: Annotated[
+    indexes: Indexes = ()
+    corpora: Annotated[
         tuple[Local, ...],
-        Option("A folder of documents of any type: indexed at the start, and again when its files change.", "DIR"),
+        Option(
+            "A folder of documents of any type: indexed at the start, and again when its files change.",
+            "DIR",
+            names=("--corpus",),
+        ),
     ] = ()
     state: State = STATE
     host: Annotated[
@@ -90,8 +96,9 @@ class ServeOptions:
         ),
     ] = "127.0.0.1"
     port: Annotated[Port, Option("Port; 0 picks a free one.")] = 8765
-    name: Annotated[
-        tuple[Host, ...], Option("A further host name of the page, as it appears in a browser's address bar.", "NAME")
+    names: Annotated[
+        tuple[Host, ...],
+        Option("A further host name of the page, as it appears in a browser's address bar.", "NAME", names=("--name",)),
     ] = ()
     pool: Annotated[Count, Option("Tables scored per question.")] = 20
     keep: Annotated[Count, Option("Tables or answers to show.")] = 5
@@ -119,9 +126,13 @@ class ServeOptions:
             default="none",
         ),
     ] = None
-    limit: Annotated[
+    limits: Annotated[
         tuple[str, ...],
-        Option("Another limit than the default: `connections_per_client=100`; docs/deploying.md lists them.", "NAME=N"),
+        Option(
+            "Another limit than the default: `connections_per_client=100`; docs/deploying.md lists them.",
+            "NAME=N",
+            names=("--limit",),
+        ),
     ] = ()
     shared_limits: Annotated[
         str | None,
@@ -135,17 +146,22 @@ class ServeOptions:
         Duration | None,
         Option("Remove an upload this long after it was loaded: 7d, 12h or 30m.", "TIME", "they are kept"),
     ] = None
-    proxy: Annotated[
+    proxies: Annotated[
         tuple[Network, ...],
         Option(
             "Address or network of a proxy before the server, which is trusted to name its clients (X-Forwarded-For, "
             "X-Forwarded-Proto); without it all people behind the proxy count as one.",
             "ADDRESS",
+            names=("--proxy",),
         ),
     ] = ()
-    allow_origin: Annotated[
+    allow_origins: Annotated[
         tuple[Origin, ...],
-        Option("Origin of pages elsewhere that may call the API, such as https://app.example; `*` for any.", "ORIGIN"),
+        Option(
+            "Origin of pages elsewhere that may call the API, such as https://app.example; `*` for any.",
+            "ORIGIN",
+            names=("--allow-origin",),
+        ),
     ] = ()
     log_json: Annotated[bool, Option("Log each request and each error as a line of JSON on standard error.")] = False
 
@@ -169,7 +185,7 @@ def serve(
     lisax serve --corpus my_documents/
     lisax serve --index INDEX --mcp
     """
-    if options.tier is not None and options.model:
+    if options.tier is not None and options.models:
         raise click.UsageError("--tier chooses a shipped labeller: leave it out with --model")
     from lisax.serve.start import ServeSettings, serve, serve_assistant
 

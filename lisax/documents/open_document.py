@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 from lisax.documents import archives, headers
 from lisax.documents.blocks import Block, Kind
 from lisax.documents.grid import Place
-from lisax.documents.sheets import HIDDEN, sheet_blocks
+from lisax.documents.sheets import HIDDEN, sheet_blocks, visible
 from lisax.text.titles import one_line
 
 _ROOT = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
@@ -65,9 +65,10 @@ def _blocks(
                 kind = Kind.HEADING if level else Kind.ITEM if in_list else Kind.PARAGRAPH
                 yield Block(kind, text, level)
         elif child.tag == f"{TABLE}table":
-            rows = _rows(child, place, notes)
+            rows, hidden = _rows(child, place, notes)
             if is_sheets:
-                yield from sheet_blocks(child.get(f"{TABLE}name") or "", rows, len(tables) > 1)
+                numbers, rows = visible(rows, hidden, _hidden_columns(child, place), place)
+                yield from sheet_blocks(child.get(f"{TABLE}name") or "", rows, len(tables) > 1, numbers)
             else:
                 yield from headers.tables(rows)
         else:
@@ -92,12 +93,29 @@ def _text(element: Element, notes: list[Block]) -> str:
     return "".join(pieces)
 
 
-def _rows(table: Element, place: Place, notes: list[Block]) -> list[list[str]]:
-    """The rows of a table, with the text of joined cells repeated, within the limits."""
-    limits, rows = place.limits, []
-    hanging: dict[int, tuple[int, str]] = {}
+def _is_hidden(part: Element) -> bool:
+    """Whether a row or a column is hidden, by a person or a filter."""
+    return part.get(f"{TABLE}visibility") in ("collapse", "filter")
+
+
+def _hidden_columns(table: Element, place: Place) -> set[int]:
+    hidden, j = set(), 0
+    for column in table.iter(f"{TABLE}table-column"):
+        end = min(j + int(column.get(f"{TABLE}number-columns-repeated") or 1), place.limits.columns)
+        hidden.update(range(j, end) if _is_hidden(column) else ())
+        j = end
+    return hidden
+
+
+def _rows(table: Element, place: Place, notes: list[Block]) -> tuple[list[list[str]], set[int]]:
+    """The rows of a table, with the text of joined cells repeated, within the limits; and the numbers of hidden ones.
+
+    An amount over the rows of a group, which another cell names, is in the first of them (`headers.is_amount`)."""
+    limits, rows, hidden = place.limits, [], set()
+    hanging: dict[int, tuple[int, str, str]] = {}  # column -> (rows still to fill, text of the next, of those below it)
     for row in table.iter(f"{TABLE}table-row"):
         cells: list[str] = []
+        group = named = 0  # the rows of the first cell; the same after a cell that names this row
         for cell in row:
             if cell.tag not in (f"{TABLE}table-cell", f"{TABLE}covered-table-cell"):
                 continue
@@ -106,24 +124,30 @@ def _rows(table: Element, place: Place, notes: list[Block]) -> list[list[str]]:
             covered = cell.tag.endswith("covered-table-cell")
             for _ in range(times):
                 column = len(cells)
-                left, above = hanging.pop(column, (0, ""))
+                left, above, lower = hanging.pop(column, (0, "", ""))
                 if covered and left:
                     cells.append(above)
                     if left > 1:
-                        hanging[column] = (left - 1, above)
+                        hanging[column] = (left - 1, lower, lower)
                 else:
                     cells.append(text)
             columns = int(cell.get(f"{TABLE}number-columns-spanned") or 1)
             down = int(cell.get(f"{TABLE}number-rows-spanned") or 1)
+            if not covered:
+                group = group or down
+                named = group if down == 1 and text and not headers.is_number(text) else named
+            lower = "" if 1 < down == named and headers.is_amount(text) else text
             first = len(cells) - 1
             for column in range(first, min(first + columns, limits.columns)):
                 below = down - 1 + (column > first)  # the covered cells of this row use their turn too
                 if below and not covered:
-                    hanging[column] = (below, text)
+                    hanging[column] = (below, text if column > first else lower, lower)
         while cells and not cells[-1]:
             cells.pop()
         times = int(row.get(f"{TABLE}number-rows-repeated") or 1) if cells else 1
-        rows += itertools.repeat(cells, min(times, limits.rows - len(rows)))
+        before = len(rows)
+        rows += itertools.repeat(cells, min(times, limits.rows - before))
+        hidden.update(range(before + 1, len(rows) + 1) if _is_hidden(row) else ())
         if len(rows) >= limits.rows:
             break
-    return rows
+    return rows, hidden

@@ -16,17 +16,17 @@ import dataclasses
 import itertools
 import re
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from lisax.documents import headers, pdf_tables
 from lisax.documents.blocks import ITEM, Block, Kind
+from lisax.documents.broken_words import joined, whole_words
 from lisax.documents.pdf_lines import Line, Page, Word, lines_of
 from lisax.text.titles import one_line
 
 EDGE = 0.1  # of a page's height, in which repeated lines are looked for
 HEADING_CHARACTERS = 120
 COLUMN_CHARACTERS = 22  # mean of a line's text in a column of prose; in a table's column it is shorter
-_HYPHEN = re.compile(r"(\w)[-\u00ad]\n(?=[a-z\u00df-\u024f])")  # a word that continues in the next line
 _BULLETS = re.compile(r"[-*+•–·▪●○◦‣]\s+")
 _PAGE_NUMBER = re.compile(
     r"(?:page|seite|p\.|s\.)?\s*[-–—]?\s*(?:\d{1,4}|[ivxl]{1,6})\s*[-–—]?(?:\s*(?:/|of|von|de|sur)\s*\d{1,4})?", re.I
@@ -45,6 +45,7 @@ def blocks(pages: Sequence[Page]) -> list[Block]:
     levels = {
         size: level for level, size in enumerate(sorted((s for s in sizes if s > 1.12 * body), reverse=True)[:5], 1)
     }
+    known = whole_words(word.text for page in pages for word in page.words)
     offset, repeated = _number_offset(pages), _repeated(pages)
     found: list[Block] = []
     for page in pages:
@@ -55,19 +56,19 @@ def blocks(pages: Sequence[Page]) -> list[Block]:
             or (repeated.get(_digitless(line.text)) == page.number and _is_row(line) and _is_row(below))
             for word in line.words
         ]
-        for block in _Layout(page, body, levels).blocks(words):
-            _append(found, block)
+        for block in _Layout(page, body, levels, known).blocks(words):
+            _append(found, block, known)
     return found
 
 
-def _append(found: list[Block], block: Block) -> None:
+def _append(found: list[Block], block: Block, known: Set[str]) -> None:
     """Adds a block; a paragraph or a table that continues from the page before is joined to it."""
     before = found[-1] if found else None
     if before is None or before.place == block.place or before.kind is not block.kind:
         found.append(block)
     elif block.kind is Kind.PARAGRAPH and before.text[-1] not in '.!?:;”"' and block.text[:1].islower():
-        joined = _HYPHEN.sub(r"\1", f"{before.text}\n{block.text}")
-        found[-1] = dataclasses.replace(before, text=one_line(joined))
+        text = one_line(joined(f"{before.text}\n{block.text}", known, always=True))
+        found[-1] = dataclasses.replace(before, text=text)
     elif block.kind is Kind.TABLE and len(block.header) == len(before.header):
         if block.header == before.header:
             found[-1] = dataclasses.replace(before, rows=(*before.rows, *block.rows))
@@ -153,11 +154,13 @@ def _digitless(text: str) -> str:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Layout:
-    """Lays out one page. `body`: the size of most text of the document; `levels`: those of headings by their size."""
+    """Lays out one page. `body`: the size of most text of the document; `levels`: those of headings by their size; `known`: the
+    words of the document."""
 
     page: Page
     body: float
     levels: dict[float, int]
+    known: Set[str]
 
     @property
     def place(self) -> str:
@@ -222,7 +225,7 @@ class _Layout:
         yield self._block(group)
 
     def _block(self, lines: Sequence[Line]) -> Block:
-        text = one_line(_HYPHEN.sub(r"\1", "\n".join(line.text for line in lines))).replace("\u00ad", "")
+        text = one_line(joined("\n".join(line.text for line in lines), self.known, always=True)).replace("\u00ad", "")
         size, bold = lines[0].size, all(line.bold for line in lines)
         is_short = len(text) <= HEADING_CHARACTERS and len(lines) <= 3 and text[-1] not in ".,;:!?"
         if is_short and any(map(str.isalpha, text)) and (size > 1.12 * self.body or bold):

@@ -10,18 +10,14 @@ import datetime
 import decimal
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lisax.documents import headers
 from lisax.documents.archives import Archive, check_zip
 from lisax.documents.blocks import Block, Kind
 from lisax.documents.grid import Place
 from lisax.text.dates import in_words
-
-if TYPE_CHECKING:
-    from openpyxl.worksheet.worksheet import Worksheet
 
 _QUOTED = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|_.|\*.')
 _UNSTORED = re.compile(rb"</f>(?:<v\s*/>|<v></v>)?</c>")
@@ -68,22 +64,24 @@ def read_excel(path: Path, place: Place) -> Iterator[Block]:
                 for row in rows[merged.min_row - 1 : last]:
                     for column in range(merged.min_col - 1, min(merged.max_col, len(row))):
                         row[column] = text
-        numbers, rows = _visible(sheet, rows, place)
+        hidden_rows = {number for number, row in sheet.row_dimensions.items() if row.hidden}
+        spans = [one for one in sheet.column_dimensions.values() if one.hidden]
+        hidden_columns = {j for one in spans for j in range((one.min or 1) - 1, min(one.max or 0, width))}
+        numbers, rows = visible(rows, hidden_rows, hidden_columns, place)
         yield from sheet_blocks(sheet.title, rows, len(book.worksheets) > 1, numbers)
 
 
-def _visible(sheet: Worksheet, rows: list[list[str]], place: Place) -> tuple[list[int], list[list[str]]]:
-    """(numbers from 1, rows) without hidden rows and columns."""
-    hidden_rows = {number for number, row in sheet.row_dimensions.items() if row.hidden}
-    width, spans = max(map(len, rows), default=0), [one for one in sheet.column_dimensions.values() if one.hidden]
-    hidden_columns = {j for one in spans for j in range((one.min or 1) - 1, min(one.max or 0, width))}
+def visible(
+    rows: Sequence[Sequence[str]], hidden_rows: Set[int], hidden_columns: Set[int], place: Place
+) -> tuple[list[int], list[list[str]]]:
+    """(numbers from 1, rows) without hidden rows (numbers from 1) and hidden columns (places from 0)."""
     left = [(number, row) for number, row in enumerate(rows, start=1) if number not in hidden_rows]
     lost = (row for number, row in enumerate(rows, start=1) if number in hidden_rows)
     place.warn("hidden rows of sheets (left out)", sum(any(map(str.strip, row)) for row in lost))
-    filled = {j for row in rows for j in hidden_columns if row[j].strip()}
+    filled = {j for row in rows for j, cell in enumerate(row) if j in hidden_columns and cell.strip()}
     place.warn("hidden columns of sheets (left out)", len(filled))
-    shown_columns = [j for j in range(width) if j not in hidden_columns]
-    return [number for number, _ in left], [[row[j] for j in shown_columns] for _, row in left]
+    shown = [[cell for j, cell in enumerate(row) if j not in hidden_columns] for _, row in left]
+    return [number for number, _ in left], shown
 
 
 def _names_of_groups(

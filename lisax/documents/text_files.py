@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from lisax.documents import encodings, headers, html
 from lisax.documents.blocks import ITEM, Block, Kind, Unread
+from lisax.documents.broken_words import joined, whole_words
 from lisax.documents.grid import Place
 from lisax.text.dates import in_words
 from lisax.text.titles import one_line
@@ -62,6 +63,7 @@ def decode(path: Path, content: bytes, place: Place) -> str:
 def read_text(text: str) -> Iterator[Block]:
     """Paragraphs are separated by blank lines; a paragraph of one short line, or a line with a rule below it, is a
     heading, and lines of columns are a table."""
+    known = whole_words([text])
     for first, lines in _paragraphs(text.splitlines()):
         place = f"line {first}"
         if (rows := _columns(lines)) is not None:
@@ -78,8 +80,10 @@ def read_text(text: str) -> Iterator[Block]:
         for is_item, group in itertools.groupby(lines, key=lambda line: is_list or ITEM.match(line) is not None):
             if is_item:
                 yield from (Block(Kind.ITEM, one_line(ITEM.sub("", line, count=1)), place=place) for line in group)
-            elif text := one_line(" ".join(line for line in group if not _UNDERLINE.fullmatch(line))):
-                yield Block(Kind.PARAGRAPH, text, place=place)
+                continue
+            shown = "\n".join(line.strip() for line in group if not _UNDERLINE.fullmatch(line))
+            if paragraph := one_line(joined(shown, known, always=False)):
+                yield Block(Kind.PARAGRAPH, paragraph, place=place)
 
 
 def _columns(lines: Sequence[str]) -> list[list[str]] | None:

@@ -82,6 +82,19 @@ class Page:
         }
         self.addresses = dict(zip(contents, (f"/static/{name}" for name in self.assets)))
         self._environment = views.environment()
+        dropped = self.library.dropped
+
+        def drop(corpus: ServedCorpus) -> None:
+            if dropped is not None:
+                dropped(corpus)
+            self.blank_removed()
+
+        self.library.dropped = drop
+        self.blank_removed()  # from uploads that were removed while no server ran
+
+    def blank_removed(self) -> None:
+        """Removes the texts of uploads that are gone from stored answers."""
+        self.store.blank_removed({corpus.id for corpus in self.library})
 
     def render(
         self,

@@ -149,4 +149,13 @@ async def _store(
     timed = {"seconds": time.perf_counter() - started} | ({"tier": asked.tier} if asked.tier else {}) | result
     if asked.corpus.audience != EVERYONE:
         timed["owner"] = asked.corpus.owner  # others do not see the answer either
-    return await run_in_threadpool(page.store.add_answer, asked.corpus.id, kind, text, timed)
+    if asked.corpus.uploaded:
+        timed["uploaded"] = True  # the texts go when the upload does
+
+    def store() -> StoredAnswer:
+        answer = page.store.add_answer(asked.corpus.id, kind, text, timed)
+        if asked.corpus.uploaded and page.library.get(asked.corpus.id) is None:  # removed meanwhile
+            page.blank_removed()
+        return answer
+
+    return await run_in_threadpool(store)

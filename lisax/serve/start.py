@@ -30,24 +30,24 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class ServeSettings:
-    """The options of `lisax serve`, by their names."""
+    """The options of `lisax serve`; the field of an option that repeats has its plural."""
 
-    model: Sequence[Path]
-    index: Sequence[Path | str]  # folders, or addresses of a cluster's indexes
+    models: Sequence[Path]
+    indexes: Sequence[Path | str]  # folders, or addresses of a cluster's indexes
     state: Path
-    corpus: Sequence[Path] = ()  # folders of documents, which are followed
+    corpora: Sequence[Path] = ()  # folders of documents, which are followed
     host: str = "127.0.0.1"
     port: int = 8765
-    name: Sequence[str] = ()  # of the host, besides its address
+    names: Sequence[str] = ()  # of the host, besides its address
     pool: int = 20
     keep: int = 5
     aggregate: str | None = None
     temporal: bool = True
     min_confidence: float | None = None
     rate_limit: float | None = None  # calls of the API a second from one address
-    limit: Sequence[str] = ()  # NAME=N
-    proxy: Sequence[Network] = ()
-    allow_origin: Sequence[str] = ()  # of pages elsewhere that may call the API
+    limits: Sequence[str] = ()  # NAME=N
+    proxies: Sequence[Network] = ()
+    allow_origins: Sequence[str] = ()  # of pages elsewhere that may call the API
     shared_limits: str | None = None  # the URL of a Redis
     log_json: bool = False
     tier: str | None = None  # of the shipped labeller; None: see `checker.tier_of`
@@ -73,7 +73,7 @@ def serve(settings: ServeSettings) -> None:
 
     host = settings.host
     _check_apart(settings)
-    token, is_printed = _token(host, bool(settings.proxy))
+    token, is_printed = _token(host, bool(settings.proxies))
     private_folder(settings.state)
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     with contextlib.closing(listener):
@@ -92,14 +92,14 @@ def serve(settings: ServeSettings) -> None:
             how = "" if is_printed else "Open it with ?token= and the value of LISAX_TOKEN. "
             may = "Anyone with the token may ask, load tables and train."
             print(f"{how}{may} Without HTTPS before it, it can be read on the way.", flush=True)
-        elif settings.proxy:
+        elif settings.proxies:
             may = "Anyone who reaches the proxy may ask, load tables and train"
             print(f"{may}: set LISAX_TOKEN to ask for a token.", flush=True)
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # which uvicorn raises again when it has ended
         with contextlib.suppress(KeyboardInterrupt):  # the normal way to stop
             log_config = JSON_LOGS if settings.log_json else None
-            server(create(page), page.limits, log_config, settings.proxy).run(sockets=[listener])
+            server(create(page), page.limits, log_config, settings.proxies).run(sockets=[listener])
 
 
 def serve_assistant(settings: ServeSettings) -> None:
@@ -127,7 +127,7 @@ def serve_assistant(settings: ServeSettings) -> None:
 
 def _check_apart(settings: ServeSettings) -> None:
     """Raises LisaxError if a served folder holds the state folder: private uploads would be documents for everyone."""
-    for folder in settings.corpus:
+    for folder in settings.corpora:
         if settings.state.resolve().is_relative_to(folder.resolve()):
             raise LisaxError(
                 f"the state folder {settings.state} is in the served folder {folder}: choose one outside with --state"
@@ -179,7 +179,7 @@ def open_page(settings: ServeSettings, token: str | None) -> Page:
     from lisax.serve.store import Store
     from lisax.serve.training import Training
 
-    limits = changed(LIMITS, settings.limit)
+    limits = changed(LIMITS, settings.limits)
     limits = dataclasses.replace(limits, calls_per_second=settings.rate_limit or limits.calls_per_second)
     engine, library = open_models(settings, settings.state / "corpora", limits)
     limits = dataclasses.replace(limits, together=together(limits))
@@ -194,10 +194,10 @@ def open_page(settings: ServeSettings, token: str | None) -> Page:
         Rules(
             _secret(settings.state),
             token,
-            frozenset(name.lower() for name in settings.name),
+            frozenset(name.lower() for name in settings.names),
             limits,
-            tuple(settings.proxy),
-            frozenset(settings.allow_origin),
+            tuple(settings.proxies),
+            frozenset(settings.allow_origins),
             None if settings.shared_limits is None else open_storage(settings.shared_limits),
             _operator(settings.state),
             tuple(one for one in _group_tokens() if one != token),
@@ -224,8 +224,8 @@ def open_models(settings: ServeSettings, uploads: Path, limits: Limits) -> tuple
     from lisax.serve.library import Library
     from lisax.serve.models import Models
 
-    library = Library(settings.index, uploads, limits, settings.keep_uploads)
-    models = Models.open(settings.model, settings.tier)
+    library = Library(settings.indexes, uploads, limits, settings.keep_uploads)
+    models = Models.open(settings.models, settings.tier)
     if models.missing:
         say(f"search only, without verdicts and answers: {models.missing}")
     library.add_vectors = _vectors(models)
@@ -234,7 +234,7 @@ def open_models(settings: ServeSettings, uploads: Path, limits: Limits) -> tuple
     )
     followed: list[Followed] = []
     forget = later(engine.forget, limits.answer_seconds)
-    for folder in settings.corpus:
+    for folder in settings.corpora:
         say(f"reads {folder}")
         followed.append(Followed(folder, library, forget))
         say(f"{folder}: {followed[-1].corpus.account}")

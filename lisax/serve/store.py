@@ -19,6 +19,7 @@ from lisax.errors import LisaxError
 
 NAME, LOCK = "feedback.sqlite", "lock"
 FORMAT = 1
+BLANK = ("owner", "seconds", "tier", "parts", "left")  # fields without texts of documents, which stay
 _TABLES = """
 CREATE TABLE IF NOT EXISTS answers (
   id TEXT PRIMARY KEY, corpus TEXT NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL, result TEXT NOT NULL,
@@ -87,6 +88,7 @@ class Store:
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")
             self._db.execute("PRAGMA foreign_keys=ON")
+            self._db.execute("PRAGMA secure_delete=ON")  # deleted texts are not in the file any more
             found = self._db.execute("PRAGMA user_version").fetchone()[0]
             if found not in (0, FORMAT):
                 raise LisaxError(f"{self.path} is of format {found}, not {FORMAT}: it belongs to another LisaX")
@@ -128,6 +130,23 @@ class Store:
     def answer(self, answer_id: str) -> StoredAnswer | None:
         rows = self._read("SELECT * FROM answers WHERE id = ?", (answer_id,))
         return _answer(rows[0]) if rows else None
+
+    def blank_removed(self, there: Collection[str]) -> None:
+        """Removes all texts of documents from answers from uploads that are not `there` any more; the questions and
+        their feedback stay."""
+        with self._lock:
+            with self._db:
+                self._db.execute("BEGIN IMMEDIATE")
+                found = self._db.execute(
+                    "SELECT id, corpus, result FROM answers WHERE json_extract(result, '$.uploaded')"
+                ).fetchall()
+                for row in found:
+                    if row["corpus"] not in there:
+                        result = json.loads(row["result"])
+                        blank = {key: result[key] for key in BLANK if key in result} | {"tables": []}
+                        values = json.dumps(blank, ensure_ascii=False), row["id"]
+                        self._db.execute("UPDATE answers SET result = ? WHERE id = ?", values)
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     # --- Feedback -------------------------------------------------------------------------------
 

@@ -334,11 +334,11 @@ def headline(whole: Verdict) -> str:
 
 
 def parts(answer: StoredAnswer, find: Callable[[str], StoredAnswer | None]) -> list[dict[str, Any]]:
-    """The sentences of a paragraph with their verdicts; `find` looks up an answer, which may have been deleted."""
+    """The sentences of a paragraph with their verdicts; `find` looks up an answer, which may have been deleted, or blanked with its upload."""
     shown = []
     for part in answer.result["parts"]:
         told: dict[str, Any] = {"answer": find(part["answer"]), "label": None, "share": None, "headline": "Forgotten"}
-        if (own := told["answer"]) is not None:
+        if (own := told["answer"]) is not None and "verdicts" in own.result:
             whole, _ = joined(own.result["verdicts"], own.text)
             told |= {"label": whole.label, "share": share_of(whole), "headline": headline(whole)}
         shown.append({"text": part["text"]} | told)

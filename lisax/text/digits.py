@@ -79,6 +79,8 @@ _POINTS = re.compile(r"\d(?:\.\d{3}){2}(?!\d)")
 _POINT = re.compile(r"\d(?:,\d{3})+(?:\.|,\d{3})(?:\d|\b)|(?<![\d.])\d++\.(?:\d{1,2}|\d{4,}+)(?![\d.])|(?<!\d)0\.\d")
 # Two small numbers that may be a list (`Lines 3,4`), and the word after them.
 _LISTED = re.compile(r"(?<![\d.,])([1-9]\d?),([1-9]\d?)(?![\d,])(?:[ \xa0]?([^\W\d_]{1,24}|[%‰°$€£¥₹₽₩₺₪]))?")
+_NEXT_LISTED = re.compile(r" (?:and|or|&) (\d{1,3}+)(?![\d.,]\d)")
+_BETWEEN = re.compile(r"between $", re.IGNORECASE)
 _CURRENCY = re.compile(rf"(?:{units.CURRENCY_BEFORE})[ \xa0]?$")
 _BELOW_ONE = re.compile(r"(?<![\d.,])0,\d")
 _TWO_DECIMALS = re.compile(r"\d,\d\d(?!\d)")
@@ -112,6 +114,23 @@ def _unless_listed(match: re.Match) -> str:
     is_price = _CURRENCY.search(match.string[max(0, match.start() - 6) : match.start()])
     may_be_list = int(first) < int(second) or len(first + second) == 2
     return "" if may_be_list and not is_measure and not is_price else match[0]
+
+
+def lists_apart(text: str) -> str:
+    """A text in which a comma separates no decimals, of the same length, with lists of small numbers (`floors 3,4 and
+    5`) as numbers of their own. Where a point separates decimals, two other numbers at a comma are not read."""
+    has_point = decimal_point([text])
+
+    def apart(match: re.Match) -> str:
+        if _unless_listed(match):
+            return match[0]
+        following = _NEXT_LISTED.match(text, match.end(2))
+        is_list = following is not None and int(match[1]) < int(match[2]) < int(following[1])
+        if is_list and not _BETWEEN.search(text[max(0, match.start() - 8) : match.start()]):
+            return match[0].replace(",", ";")
+        return match[0].replace(",", "_") if has_point else match[0]
+
+    return _LISTED.sub(apart, text)
 
 
 def decimals_of(value: Fraction) -> int:

@@ -21,7 +21,7 @@ from fractions import Fraction
 
 from lisax.text import units
 from lisax.text.dates import MONTH_NUMBERS, YEAR
-from lisax.text.digits import LONGEST, PLAIN, decimal_comma, decimal_point
+from lisax.text.digits import LONGEST, PLAIN, decimal_comma, decimal_point, lists_apart
 from lisax.text.quantity_reader import THREE_DECIMALS, Kind, Quantity, Reader, Reading, Relation
 
 __all__ = ["Kind", "Quantity", "Relation", "column", "comparable", "find", "whole"]
@@ -52,7 +52,8 @@ _REMARK = 3  # letters; a shorter word after a number is a remark (`7.58 pb`) an
 def find(text: str) -> list[Quantity]:
     """The quantities of a text, from left to right."""
     plain = text.translate(PLAIN)
-    return Reader(plain, Reading(decimal_comma([plain]))).quantities()
+    comma = decimal_comma([plain])
+    return Reader(plain if comma or "," not in plain else lists_apart(plain), Reading(comma)).quantities()
 
 
 @functools.lru_cache(maxsize=1 << 16)

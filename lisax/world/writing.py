@@ -6,6 +6,7 @@ import contextlib
 import functools
 import itertools
 import json
+import math
 import os
 import random
 from collections.abc import Iterable, Iterator, Mapping
@@ -89,7 +90,14 @@ def write(
         "questions_per_table": questions_per_table,
         "aggregations_per_table": aggregations_per_table,
     }
+    for name, size in sizes.items():
+        if size < 0:
+            raise LisaxError(f"{name} must not be negative, found {size}")
+    _check_shares("shares", shares, SHARES)
+    _check_shares("table_shares", table_shares, TABLE_SHARES)
     folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise LisaxError(f"{folder} is a file: a world is written to a folder")
     by_split = (f"{what}.{split}" for what in ("claims", "questions", "table_claims") for split in SPLITS)
     names = ["pages", "tables", "graphs", *by_split]
     counts = dict.fromkeys(names, 0)
@@ -150,6 +158,13 @@ def write(
     }
     write_json(folder / "world.json", summary)
     return summary
+
+
+def _check_shares(name: str, shares: Mapping[str, float], known: Mapping[str, float]) -> None:
+    if unknown := sorted(set(shares) - set(known)):
+        raise LisaxError(f"{name} may name {', '.join(known)}, found {', '.join(unknown)}")
+    if not (sum(shares.values()) > 0 and all(0 <= share < math.inf for share in shares.values())):
+        raise LisaxError(f"{name} must be numbers of at least 0, one of them more, found {dict(shares)}")
 
 
 def page_row(page: WorldPage) -> dict:

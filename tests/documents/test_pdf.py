@@ -24,6 +24,14 @@ def test_headings_paragraphs_hyphens_and_raised_marks(tmp_path):
     ]
 
 
+def test_a_compound_that_the_document_has_elsewhere_keeps_its_hyphen(tmp_path):
+    sheet = Pdf().lines(
+        50, 80, "Her Well-known mill is well-", "known as an archi-", "tect's, built pre-", "and post-war."
+    )
+    (block,) = read(sheet.write(tmp_path / "a.pdf")).blocks
+    assert block.text == "Her Well-known mill is well-known as an architect's, built pre- and post-war."
+
+
 def test_columns_are_read_one_after_the_other(tmp_path):
     sheet = Pdf().text(50, 80, "A title over both columns of the page, in the size of the text and as wide as they are")
     sheet.lines(50, 120, *PROSE, "The left column ends.").lines(310, 120, *PROSE, "The right column ends.")

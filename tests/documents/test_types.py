@@ -46,6 +46,13 @@ def test_plain_text(tmp_path):
     )
 
 
+def test_broken_words_of_plain_text_are_joined_as_the_text_has_them_elsewhere(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("Mara is well-\nknown as an archi-\ntect of well-known mills and self-\nmade. An architect builds.")
+    ((_, first), _) = sentences(path)
+    assert first == "Mara is well-known as an architect of well-known mills and self- made."
+
+
 def test_columns_and_fields_of_plain_text(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text(
@@ -314,6 +321,51 @@ def test_hidden_rows_and_columns_are_left_out_and_counted(tmp_path):
     (table,) = found.blocks
     assert (table.header, table.rows, table.place) == (("Town", "People"), (("Tarn", "900"), ("Sel", "77")), "row 3")
     assert found.notes == (("hidden rows of sheets (left out)", 2), ("hidden columns of sheets (left out)", 2))
+
+
+ODF_CELL = "<table:table-cell{}><text:p>{}</text:p></table:table-cell>"
+
+
+def test_hidden_rows_and_columns_of_open_documents_are_left_out_and_counted(tmp_path):
+    def row(cells, more=""):
+        return f"<table:table-row{more}>{''.join(ODF_CELL.format('', cell) for cell in cells)}</table:table-row>"
+
+    hidden = ' table:visibility="collapse"'
+    rows = (
+        row(("Accounts of 2023",), hidden)
+        + row(("Town", "Draft", "Old", "People"))
+        + row(("Tarn", 1, 2, 900))
+        + row(("Orm", 3, 4, 412), ' table:visibility="filter" table:number-rows-repeated="2"')
+        + row(("Sel", 5, 6, 77))
+        + f'<table:table-row{hidden} table:number-rows-repeated="9999"/>'
+    )
+    columns = (
+        f'<table:table-column/><table:table-column{hidden} table:number-columns-repeated="2"/><table:table-column/>'
+        f'<table:table-column{hidden} table:number-columns-repeated="1020"/>'
+    )
+    table = f'<table:table table:name="Sheet1">{columns}{rows}</table:table>'
+    found = read(made.open_document(tmp_path / "a.ods", f"<office:spreadsheet>{table}</office:spreadsheet>"))
+    (table,) = found.blocks
+    assert (table.header, table.rows, table.place) == (("Town", "People"), (("Tarn", "900"), ("Sel", "77")), "row 2")
+    assert found.notes == (("hidden rows of sheets (left out)", 3), ("hidden columns of sheets (left out)", 2))
+
+
+def test_an_amount_over_the_rows_of_an_open_document_s_group_is_in_the_first(tmp_path):
+    down, covered = ' table:number-rows-spanned="2"', "<table:covered-table-cell/>"
+    rows = (
+        [ODF_CELL.format("", name) for name in ("Office", "Name", "Pay", "Year")],
+        [ODF_CELL.format(down * (cell != "Ann"), cell) for cell in ("X", "Ann", "1000", "2019")],
+        [covered, ODF_CELL.format("", "Bob"), covered, covered],
+        [ODF_CELL.format(down * (cell == "7"), cell) for cell in ("Y", "Cat", "7", "2020")],
+        [ODF_CELL.format("", "Z"), ODF_CELL.format("", "Dan"), covered, ODF_CELL.format("", "2021")],
+    )
+    table = "".join(f"<table:table-row>{''.join(row)}</table:table-row>" for row in rows)
+    body = f"<office:spreadsheet><table:table>{table}</table:table></office:spreadsheet>"
+    ((_, table),) = blocks(made.open_document(tmp_path / "a.ods", body))
+    assert table[1:] == [
+        *(("X", "Ann", "1000", "2019"), ("X", "Bob", "", "2019")),
+        *(("Y", "Cat", "7", "2020"), ("Z", "Dan", "7", "2021")),
+    ]
 
 
 def test_hidden_sheets_of_every_type_are_left_out_and_counted(tmp_path):

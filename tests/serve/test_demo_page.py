@@ -19,7 +19,7 @@ from lisax.serve.models import Models
 
 
 def without_models(settings, uploads, limits):
-    return Engine(Models({})), Library(settings.index, uploads, limits)
+    return Engine(Models({})), Library(settings.indexes, uploads, limits)
 
 
 class Fixed(Engine):
@@ -64,8 +64,8 @@ def test_a_world_is_indexed_once_and_served_with_examples(tmp_path, opened, monk
     command = ["demo", "--serve", "--pages", "40", "--out", str(tmp_path / "out"), "--port", "0"]
     assert main(command) == 0
     (settings,) = served
-    (index,) = settings.index
-    assert settings.model == () and settings.port == 0 and encoded == [(index, "minilm")]
+    (index,) = settings.indexes
+    assert settings.models == () and settings.port == 0 and encoded == [(index, "minilm")]
     assert {"pages", "titles", "table_text", "tables"} <= set(read_components(index))
     assert [kind for kind, *_ in settings.examples] == ["claim"] * 3 + ["question"] * 2
     page = opened(index)

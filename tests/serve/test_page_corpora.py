@@ -1,6 +1,7 @@
 """What the page is asked about: indexes that it is given and uploads, with their limits."""
 
 import errno
+import json
 import os
 import re
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from markup import Page as Markup
-from small_page import SUMS, Browser, shown, words
+from small_page import SUMS, Browser, last_answers, shown, words
 
 from lisax.errors import DataError, LisaxError
 from lisax.records import Table
@@ -142,6 +143,25 @@ def test_a_corpus_that_something_was_said_of_is_not_removed_by_a_slip(browser, p
     assert browser.fill(f"/corpora/{corpus}/remove", without="1").status_code == 200
     assert page.library.get(corpus) is None
     assert f"Not in it: 2 {export.GONE}." in words(shown(browser.get("/feedback")))
+
+
+@pytest.mark.parametrize("by", ["the page", "a killed server"])
+def test_stored_answers_lose_the_texts_of_a_removed_upload(browser, page, opened, by):
+    browser.load("Lakes", ("lakes.csv", b"lake,depth\nMira,40\n"))
+    corpus = list(page.library)[-1].id
+    browser.ask("Mara Velin lived in Tarn.", "claim")
+    asked = {"How deep is the Mira?": "question", "Mira": "search", "Mira is a lake. It is 40 deep.": "claim"}
+    addresses = [browser.ask(text, kind, corpus).url.path for text, kind in asked.items()]
+    *ours, given = last_answers(page.store, 6)
+    assert "lakes" in json.dumps([one.result for one in ours])
+    if by == "the page":
+        browser.fill(f"/corpora/{corpus}/remove")
+    else:
+        (page.library.folder / corpus).rename(page.library.folder / f".removed-{corpus}")
+        browser = Browser(opened())
+    *ours, same = last_answers(page.store, 6)
+    assert "lakes" not in json.dumps([one.result for one in ours]) and same == given
+    assert [shown(browser.get(address)).balanced for address in addresses] == [True] * 3
 
 
 def test_what_was_odd_of_an_upload_is_told_by_the_names_of_its_files(browser, page):

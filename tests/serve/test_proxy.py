@@ -146,7 +146,7 @@ def test_the_unit_is_as_systemd_wants_it(tmp_path):
     service.read_string(unit)
     program, *words = shlex.split(service["Service"]["ExecStart"].replace("%i", "8765"))
     options = parsed(words)
-    assert program.endswith("/bin/lisax") and options["port"] == 8765 and options["proxy"] == LOCAL
+    assert program.endswith("/bin/lisax") and options["port"] == 8765 and options["proxies"] == LOCAL
     assert float(service["Service"]["TimeoutStopSec"]) > LIMITS.answer_seconds
     assert int(service["Service"]["LimitNOFILE"]) > 2 * (LIMITS.connections + LIMITS.connections_refused)
     if shutil.which("systemd-analyze") is None:
@@ -162,7 +162,9 @@ def test_the_unit_is_as_systemd_wants_it(tmp_path):
 def test_the_compose_file_starts_the_page_behind_nginx():
     (text,) = blocks("yaml")
     services, networks = (content := yaml.safe_load(text))["services"], content["networks"]
-    assert parsed(services["page"]["command"])["proxy"] == (network(networks["inside"]["ipam"]["config"][0]["subnet"]),)
+    assert parsed(services["page"]["command"])["proxies"] == (
+        network(networks["inside"]["ipam"]["config"][0]["subnet"]),
+    )
     assert "ports" not in services["page"] and set(services["nginx"]["depends_on"]) <= set(services)
     usual = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))["services"]["page"]
     for name in ("environment", "read_only", "cap_drop", "security_opt", "tmpfs", "volumes"):

@@ -113,6 +113,21 @@ def test_a_quantity_has_its_place_unit_and_bounds():
 
 
 @pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("floors 3,4 and 5", [3, 4, 5]),
+        ("lines 12,13 or 14 of 20", [12, 13, 14, 20]),
+        ("between 3,4 and 5 in all", [Fraction(21, 5)]),
+        ("values of 3,4 and 2", [Fraction(17, 5), 2]),  # no list that rises
+        ("scores of 3,4 on 7.5 of them", [7.5]),  # a point separates decimals
+        ("3,4 kg of the 7.5 kg", [3.4, 7.5]),
+    ],
+)
+def test_a_comma_between_the_small_numbers_of_a_list_separates_no_decimals(text, values):
+    assert [float(one.value) for one in find(text)] == [*map(float, values)]
+
+
+@pytest.mark.parametrize(
     "cells, alike",
     [
         (["2 km", "900 m"], True),

@@ -4,6 +4,7 @@ import collections
 import hashlib
 import itertools
 import json
+import math
 import os
 import subprocess
 import sys
@@ -167,7 +168,19 @@ def test_one_page_and_wrong_arguments(tmp_path):
     assert check(tmp_path / "one").sound, "no empty files"
     with pytest.raises(LisaxError, match="at least one page"):
         lisax.world.write(tmp_path / "none", 0)
+    for wrong, complaint in (
+        ({"claims_per_page": -1}, "claims_per_page must not be negative, found -1"),
+        ({"shares": {"x": 1}}, "shares may name one_hop, two_hop, joint, compare, found x"),
+        ({"table_shares": {}}, "table_shares must be numbers of at least 0, one of them more, found {}"),
+        ({"shares": {"joint": 2, "compare": -1}}, "shares must be numbers of at least 0"),
+        ({"shares": {"joint": math.nan}}, "shares must be numbers of at least 0"),
+    ):
+        with pytest.raises(LisaxError, match=complaint):
+            lisax.world.write(tmp_path / "none", 3, **wrong)
     assert not (tmp_path / "none").exists()
+    (tmp_path / "file").touch()
+    with pytest.raises(LisaxError, match="file is a file"):
+        lisax.world.write(tmp_path / "file", 3)
 
 
 def test_a_neighbourhood_does_not_need_the_others():
