@@ -41,6 +41,14 @@ def file_and_bindings(model: GinOfModel) -> tuple[str, dict[str, Any]]:
     return (model, {}) if isinstance(model, str) else model
 
 
+def _is_pair(value: Any) -> bool:
+    return (
+        isinstance(value, (tuple, list))
+        and [*map(type, value)] == [str, dict]
+        and all(isinstance(name, str) for name in value[1])
+    )
+
+
 def _gin_content(model: GinOfModel) -> Any:
     gin_file, bindings = file_and_bindings(model)
     return [gin_text(gin_file), bindings] if bindings else gin_text(gin_file)
@@ -91,6 +99,13 @@ class BaseRecipe:
                     f"{type(self).__name__}.{field} names {', '.join(unknown)}; {self.names_of_models} "
                     f"{', '.join(self.model_names)}"
                 )
+            for name, value in getattr(self, field).items():
+                if not isinstance(value, str) and not (field == "train" and _is_pair(value)):
+                    wanted = "a gin file, or a pair of it and values: ('FILE.gin', {'TRAIN_STEPS': 400})"
+                    raise LisaxError(
+                        f"{type(self).__name__}.{field}['{name}'] must be {wanted if field == 'train' else 'a text'}, "
+                        f"found {value!r}"
+                    )
         self.check_positive(*(name for name in COUNTS if hasattr(self, name)))
         self.check_choice("validation_by", *BY)
         if not 0 < self.validation_share < 1:
@@ -128,14 +143,20 @@ class BaseRecipe:
         all.
 
         Raises `LisaxError` for invalid gin, and for a recipe that names a gin file that does not exist."""
-        from lisax.training.gin_files import called_message, parsed, register, searching
+        from lisax.training.gin_files import called_message, parsed, register, searching, unused
 
         register(cls.gin_module, cls.__name__, cls)
-        with parsed(gin_files, bindings, search_paths) as gin:
+        with parsed(gin_files, bindings, search_paths, verb=cls.__name__) as gin:
             try:
                 recipe = gin.get_configurable(f"{cls.gin_module}.{cls.__name__}")()
             except (LisaxError, ValueError, TypeError, RuntimeError) as error:
                 raise LisaxError(called_message(error)) from error
+            for name in unused(gin, bindings):
+                name = name.removeprefix("%")
+                raise LisaxError(
+                    f"gin: {name} is set and {cls.__name__} does not read it. {cls.__name__}.train takes the settings of "
+                    f"a model's training, in a pair with its gin file: ('FILE.gin', {{'{name}': …}})"
+                )
         with searching(search_paths):
             recipe.check_gin_files()
         return recipe

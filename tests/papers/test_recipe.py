@@ -1,17 +1,21 @@
 """What a recipe refuses, before anything is made."""
 
 import inspect
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from lisax import world
+from lisax.corpora import open_folder
 from lisax.errors import LisaxError
 from lisax.papers.base import REPORT, TRAIN
 from lisax.papers.cltr.questions import QuestionPipeline
 from lisax.papers.cltr.recipe import CltrRecipe
 from lisax.papers.deseption.recipe import PointerRecipe
 from lisax.papers.list5.recipe import Recipe
+from lisax.papers.list5.run import List5
 from lisax.papers.list5.selection import SelectionPipeline
 from lisax.papers.open_tables.recipe import TableRecipe
 from lisax.papers.settings import View, value_of
@@ -149,3 +153,45 @@ def settings_of_questions(recipe):
 def test_what_was_ranked_or_read_serves_another_model_too(made, settings_of, some, more):
     found, again = (settings_of(made(**ENCODER, train=dict.fromkeys(names, "a.gin"))) for names in (some, more))
     assert found and found == again
+
+
+@pytest.mark.parametrize(
+    "binding, message",
+    [
+        (
+            "TRAIN_STEPS = 5",
+            "TRAIN_STEPS is set and Recipe does not read it. Recipe.train takes the settings of a model's",
+        ),
+        ("train.eval_period = 5", "train.eval_period is set and Recipe does not read it"),
+        ("Recipe.documents = [1", "Recipe.documents = [1: a bracket or a quote is not closed"),
+        ("Recipe.documents = %FOO", "the macro FOO is read and nothing sets it. Give --gin.FOO=…"),
+        ("Recipe.ranking_window = 5", "Recipe.ranking_window must be a list of whole numbers, found 5"),
+        (
+            "Recipe.train = {'rank_entities': ('x.gin',)}",
+            "train['rank_entities'] must be a gin file, or a pair of it and",
+        ),
+        (
+            "Recipe.train = {'rank_entities': None}",
+            "train['rank_entities'] must be a gin file, or a pair of it and values",
+        ),
+        ("Recipe.initial = {'rank_entities': 5}", "Recipe.initial['rank_entities'] must be a text, found 5"),
+    ],
+)
+def test_a_mistake_in_a_recipe_is_named(binding, message):
+    with pytest.raises(LisaxError, match=re.escape(message)):
+        Recipe.read(["experiments/list5/scratch.gin"], [binding])
+
+
+def test_a_setting_that_a_macro_gives_is_read(tmp_path):
+    (tmp_path / "mine.gin").write_text("include 'experiments/list5/scratch.gin'\nRecipe.documents = %MINE\n")
+    assert Recipe.read([tmp_path / "mine.gin"], ["MINE = 7"]).documents == 7
+
+
+@pytest.mark.parametrize("model, start", [("rank_entities", "label_listwise"), ("base", "base")])
+def test_a_model_starts_from_one_that_is_trained_before_it(tmp_path, model, start):
+    world.write(tmp_path / "data", 20)
+    train = dict.fromkeys(("base", "rank_entities", "label_listwise"), "experiments/list5/micro.gin")
+    run = List5(open_folder(tmp_path / "data"), tmp_path / "out", Recipe(train=train, initial={model: start}))
+    order = "the order is base, rank_entities, label_listwise"
+    with pytest.raises(LisaxError, match=f"initial..{model}.. is '{start}', which is not trained before it; {order}"):
+        run.plan()

@@ -34,7 +34,7 @@ from lisax.retrieval.runs import read_qrels, read_run
 
 class FoldData(Dataset):
     """A dataset whose questions are split by one fold of cross-validation: `train`, and the held-out `test`. `dealt`
-    tells this deal from others of the same files."""
+    is a digest of their ids, in a list."""
 
     def __init__(self, data: Dataset, train: Sequence[Question], held_out: Sequence[Question]):
         super().__init__(data.folder, {})

@@ -73,7 +73,7 @@ class QuestionPipeline(Pipeline):
 
     @fact
     def data_files(self) -> list:
-        """The files of the data; of a fold of cross-validation also its deal of the questions, of which they know nothing."""
+        """The files of the data and, in cross-validation, the fold's deal of the questions, which no file has."""
         return [*self.files_of(self._data), *getattr(self._data, "dealt", ())]
 
     @fact
