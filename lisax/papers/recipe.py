@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,17 +12,57 @@ from typing import Any, ClassVar, Self
 
 from lisax.errors import LisaxError
 from lisax.files.resumable import fingerprint
-from lisax.formats.vocabulary import SentencePieceVocabulary
+from lisax.formats.presets import PRESETS
+from lisax.formats.vocabulary import PUNCTUATION, SentencePieceVocabulary
 from lisax.papers.settings import CONTENT
 from lisax.sampling.splits import BY
 
 WARM_UP = "warm_up"
-# Settings of the recipes that must be at least 1, or None.
-COUNTS = (
-    *(f"{role}_{what}" for role in ("train", "validation", "report") for what in ("claims", "questions")),
-    *("checked_claims", "claim_passages", "report_records", "target_units", "warm_up_pages", "vocabulary_size"),
-    *("documents", "candidates", "train_candidates", "retrieved", "mined"),
-)
+# The least value of a setting of any recipe, and the greatest or None; a setting that is None has no bounds, and those
+# of a list are the bounds of its values.
+BOUNDS: Mapping[str, tuple[float, float | None]] = {
+    **dict.fromkeys(
+        (
+            *(f"{role}_{kind}" for role in ("train", "validation", "report") for kind in ("claims", "questions")),
+            *("attacked_claims", "checked_claims", "claim_passages", "report_records", "target_units", "warm_up_pages"),
+            *("documents", "candidates", "train_candidates", "retrieved", "mined", "reranked", "sentences", "columns"),
+            *(
+                "pool",
+                "scored",
+                "answer_cells",
+                "gold_tables",
+                "own_questions",
+                "retriever_negatives",
+                "negative_rounds",
+            ),
+            *("max_tokens", "pointwise_max_tokens", "list_max_tokens", "claim_max_tokens", "target_tokens"),
+            *("question_tokens", "title_tokens", "sentence_tokens", "table_tokens", "text_tokens", "passage_tokens"),
+            *(
+                "answer_tokens",
+                "places",
+                "beam_size",
+                "max_pairs",
+                "target_pairs",
+                "plain_word_count",
+                "long_cell_words",
+            ),
+        ),
+        (1, None),
+    ),
+    **dict.fromkeys(
+        (
+            *("seed", "label_seed", "fusion_seed", "k1", "k1_grid", "contrasts", "written", "weak_sentences"),
+            *("infused_lists", "negative_tables", "negative_columns", "negative_parts", "hard_parts"),
+            *("title_negatives", "negatives", "swapped_copies"),
+        ),
+        (0, None),
+    ),
+    **dict.fromkeys(
+        ("b", "b_grid", "aggregation_threshold", "wrong_tables", "threshold", "target_threshold"),
+        (0, 1),
+    ),
+    "vocabulary_size": (3 + len(PUNCTUATION), None),  # padding, the end, unknown pieces, and these
+}
 
 
 def gin_text(gin_file: str) -> str:
@@ -106,7 +147,8 @@ class BaseRecipe:
                         f"{type(self).__name__}.{field}['{name}'] must be {wanted if field == 'train' else 'a text'}, "
                         f"found {value!r}"
                     )
-        self.check_positive(*(name for name in COUNTS if hasattr(self, name)))
+        self._check_bounds()
+        self.check_choice("preset", *PRESETS)
         self.check_choice("validation_by", *BY)
         if not 0 < self.validation_share < 1:
             raise LisaxError(
@@ -119,17 +161,21 @@ class BaseRecipe:
             wanted = " or ".join(map(repr, choices))
             raise LisaxError(f"{type(self).__name__}.{field} must be {wanted}, found {value!r}")
 
-    def check_positive(self, *fields: str) -> None:
-        """Raises an error for a setting below 1; None is allowed."""
-        for field in fields:
-            if (value := getattr(self, field)) is not None and value < 1:
-                raise LisaxError(f"{type(self).__name__}.{field} must be at least 1, found {value}")
-
-    def check_share(self, *fields: str) -> None:
-        """Raises an error for a setting that is not from 0 to 1; None is allowed."""
-        for field in fields:
-            if (value := getattr(self, field)) is not None and not 0 <= value <= 1:
-                raise LisaxError(f"{type(self).__name__}.{field} must lie between 0 and 1, found {value}")
+    def _check_bounds(self) -> None:
+        """Raises an error for a number that is out of its bounds, or for a window of ranks that has none."""
+        for field in dataclasses.fields(self):
+            name, value = f"{type(self).__name__}.{field.name}", getattr(self, field.name)
+            if field.name.endswith("_window") and not (len(value) == 2 and 1 <= value[0] <= value[1]):
+                raise LisaxError(f"{name} must be two ranks, the first and the last, from 1 on, found {value}")
+            least, most = BOUNDS.get(field.name, (-math.inf, None))
+            for number in value if isinstance(value, (list, tuple)) else [value]:
+                if (
+                    field.name in BOUNDS
+                    and number is not None
+                    and not least <= number <= (math.inf if most is None else most)
+                ):
+                    wanted = f"be at least {least}" if most is None else f"lie between {least} and {most}"
+                    raise LisaxError(f"{name} must {wanted}, found {value}")
 
     @classmethod
     def is_model(cls, name: str) -> bool:
@@ -223,8 +269,6 @@ class PagesRecipe(ClaimsRecipe):
         super().__post_init__()
         if not 0 <= self.attacked_share < 1:
             raise LisaxError(f"attacked_share must be at least 0 and below 1, found {self.attacked_share}")
-        if self.attacked_claims is not None and self.attacked_claims < 1:
-            raise LisaxError(f"attacked_claims must be at least 1, or None for all, found {self.attacked_claims}")
 
     @property
     def attacked_roles(self) -> tuple[str, ...]:
