@@ -6,16 +6,18 @@ import dataclasses
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from lisax.errors import LisaxError
+from lisax.files.places import is_remote
 from lisax.files.resumable import fingerprint
 from lisax.formats.presets import PRESETS
 from lisax.formats.vocabulary import PUNCTUATION, SentencePieceVocabulary
 from lisax.papers.settings import CONTENT
 from lisax.sampling.splits import BY
+from lisax.weights.pretrained import is_named
 
 WARM_UP = "warm_up"
 # The least value of a setting of any recipe, and the greatest or None; a setting that is None has no bounds, and those
@@ -62,6 +64,19 @@ BOUNDS: Mapping[str, tuple[float, float | None]] = {
         (0, 1),
     ),
     "vocabulary_size": (3 + len(PUNCTUATION), None),  # padding, the end, unknown pieces, and these
+}
+
+# Settings that name models which are not trained here.
+GIVEN = ("backbone", "retriever", "zero_shot", "teacher", "labeller", "verbalizer", "models")
+# Settings of a training that the run gives.
+OF_THE_RUN = {
+    "MODEL_DIR": "given",
+    "MIXTURE_OR_TASK_MODULE": "tasks",
+    "MIXTURE_OR_TASK_NAME": "given",
+    "TASK_FEATURE_LENGTHS": {"inputs": 512, "targets": 2},
+    "VOCAB_SIZE": 512,
+    "INITIAL_CHECKPOINT_PATH": "given",
+    "PASSAGES": 1,
 }
 
 
@@ -207,6 +222,39 @@ class BaseRecipe:
             recipe.check_gin_files()
         return recipe
 
+    def check_inputs(self) -> None:
+        """Raises an error for a model or a vocabulary that is missing, and for wrong settings of a model's training,
+        which would else show after hours of other stages."""
+        recipe = type(self).__name__
+        for name, model in self._given_models():
+            if not (is_named(model) or is_remote(model) or os.path.isdir(model) or model == "bm25"):
+                raise LisaxError(
+                    f"{recipe}.{name} is '{model}', which is neither a checkpoint or bundle nor a name of `lisax models list`"
+                    + (f"; {recipe}.train does not name it" if name.startswith("initial") else "")
+                )
+        try:
+            if self.vocabulary is not None:
+                SentencePieceVocabulary(self.vocabulary)
+        except LisaxError as error:
+            raise LisaxError(f"{recipe}.vocabulary: {error}") from None
+        for name, model in self.train.items():
+            try:
+                _check_training(model)
+            except LisaxError as error:
+                raise LisaxError(f"{recipe}.train['{name}']: {error}") from None
+
+    def _given_models(self) -> Iterator[tuple[str, str]]:
+        """(name in the recipe, model) of the models that are not trained here."""
+        for field in GIVEN:
+            value = getattr(self, field, None)
+            if field == "zero_shot" and value:
+                yield from ((field, ranker) for ranker in value.split(","))
+            else:
+                yield from _named(field, value)
+        for name, start in self.initial.items():
+            if name in self.train and start not in self.train and not start.startswith(f"{WARM_UP}/"):
+                yield f"initial['{name}']", start
+
     def check_gin_files(self) -> None:
         """Raises an error if a gin file of the recipe is missing, which would else show after hours of other stages."""
         for field in dataclasses.fields(self):
@@ -276,8 +324,20 @@ class PagesRecipe(ClaimsRecipe):
         return (*(["train"] if self.attacked_share else []), *(["test"] if self.attacks else []))
 
 
+def _check_training(model: GinOfModel) -> None:
+    """Raises an error if a model's gin file and values are not those of a training."""
+    from lisax.training.gin_files import bindings_of, configured
+
+    gin_file, values = file_and_bindings(model)
+    with configured("train", [gin_file], bindings_of({**OF_THE_RUN, **values})) as config:
+        if (
+            steps := config.relative_steps if config.total_steps is None else config.total_steps
+        ) is not None and steps < 1:
+            raise LisaxError(f"TRAIN_STEPS must be at least 1, found {steps}")
+
+
 def _named(field: str, value: Any) -> Iterable[tuple[str, GinOfModel]]:
-    """(name in the recipe, gin file) of the gin files in a field."""
+    """(name in the recipe, gin file or model) of those in a field."""
     if isinstance(value, Mapping):
         return [(f"{field}['{key}']", model) for key, model in value.items()]
     return [] if value is None else [(field, value)]

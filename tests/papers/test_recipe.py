@@ -208,3 +208,30 @@ def test_a_model_starts_from_one_that_is_trained_before_it(tmp_path, model, star
     order = "the order is base, rank_entities, label_listwise"
     with pytest.raises(LisaxError, match=f"initial..{model}.. is '{start}', which is not trained before it; {order}"):
         run.plan()
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({"vocabulary": "missing.model"}, "Recipe.vocabulary: missing.model: no such vocabulary"),
+        ({"initial": {"rank_entities": "missing"}}, "Recipe.initial['rank_entities'] is 'missing', which is neither a"),
+        ({"initial": {"rank_entities": "base"}}, "Recipe.train does not name it"),
+        (
+            {"labeller": "nope"},
+            "Recipe.labeller is 'nope', which is neither a checkpoint or bundle nor a name of `lisax",
+        ),
+        ({"zero_shot": "bm25,nope"}, "Recipe.zero_shot is 'nope'"),
+        (
+            {"TRAIN_STEP": 20},
+            "['rank_entities']: gin: the macro TRAIN_STEP is set and nothing reads it. Did you mean T",
+        ),
+        ({"TRAIN_STEPS": "x"}, "(set by TRAIN_STEPS) must be a whole number, found 'x'"),
+        ({"TRAIN_STEPS": 0}, "Recipe.train['rank_entities']: TRAIN_STEPS must be at least 1, found 0"),
+    ],
+)
+def test_wrong_inputs_are_named_before_any_stage(settings, message):
+    values = {name: settings.pop(name) for name in [*settings] if name.isupper()}
+    train = {"rank_entities": ("experiments/list5/micro.gin", values)}
+    Recipe(train={"rank_entities": "experiments/list5/micro.gin"}, labeller="minilm-text").check_inputs()
+    with pytest.raises(LisaxError, match=re.escape(message)):
+        Recipe(train=train, **settings).check_inputs()
