@@ -9,7 +9,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lisax import world
 from lisax.corpora import Dataset, open_folder
@@ -29,7 +29,11 @@ from lisax.records import Claim
 from lisax.retrieval.runs import read_run
 from lisax.sampling import splits
 from lisax.sampling.examples import ranked_ids, told
+from lisax.weights.checkpoints import read_metrics
 from lisax.weights.interop.kinds import TOKENIZER_NAME
+
+if TYPE_CHECKING:
+    from lisax.training.train import TrainResult
 
 TRAIN, VALIDATION, REPORT = "train", "dev", "test"
 
@@ -385,7 +389,16 @@ def train_by_gin(
         "lisax_locations.vocabulary": Path(vocabulary.path).resolve(),
     }
     result = run_gin([gin_file], [*bindings_of(values), *bindings_of(locations)], files=files)
-    say(f"  {folder.name}: step {result.step}, " + ", ".join(f"{k} {v:.4f}" for k, v in result.metrics.items()))
+    say(f"  {folder.name}: {used_step(result)}")
+
+
+def used_step(result: TrainResult) -> str:
+    """The step that a trained model is used from, with its figures on the dev data."""
+    metrics, step = result.metrics, f"step {result.step}"
+    if result.best is not None and result.best != result.latest:
+        metrics = read_metrics(result.best).get("metrics", {})
+        step = f"step {result.best.name.removeprefix('checkpoint_')}, the best of {result.step}"
+    return ", ".join([step, *(f"{name} {value:.4f}" for name, value in metrics.items())])
 
 
 def tell(counts: Counter) -> None:
