@@ -223,6 +223,7 @@ def test_the_plan_says_what_would_be_done_and_writes_nothing(tmp_path):
     ran(tmp_path)
     assert states() == ["done"] * 3
     assert states(limit=1) == ["done", "again: limit changed", "again: second changed"]
+    assert Run(tmp_path, Recipe(limit=1)).plan()[1].settings == {"limit": 1}
     (tmp_path / "out" / "first").unlink()
     assert states() == ["again: first is missing", "done", "done"]
     run = Run(tmp_path, Recipe(limit=4), told=lambda run: 1 / 0)
