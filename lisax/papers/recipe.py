@@ -245,8 +245,8 @@ class BaseRecipe:
 
     def _given_models(self) -> Iterator[tuple[str, str]]:
         """(name in the recipe, model) of the models that are not trained here."""
-        for field in GIVEN:
-            value = getattr(self, field, None)
+        for field in [field.name for field in dataclasses.fields(self) if field.name in GIVEN]:
+            value = getattr(self, field)
             if field == "zero_shot" and value:
                 yield from ((field, ranker) for ranker in value.split(","))
             else:

@@ -235,3 +235,12 @@ def test_wrong_inputs_are_named_before_any_stage(settings, message):
     Recipe(train={"rank_entities": "experiments/list5/micro.gin"}, labeller="minilm-text").check_inputs()
     with pytest.raises(LisaxError, match=re.escape(message)):
         Recipe(train=train, **settings).check_inputs()
+
+
+@pytest.mark.parametrize(
+    "recipe, name",
+    [(QuestionRecipe, "udt_qa/world"), (CltrRecipe, "cltr/world"), (PointerRecipe, "deseption/world")]
+    + [(TableRecipe, "open_tables/world"), (Recipe, "list5/minilm")],
+)
+def test_recipes_of_ours_have_no_wrong_input(recipe, name):
+    recipe.read([f"experiments/{name}.gin"]).check_inputs()
