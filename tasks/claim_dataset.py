@@ -13,6 +13,7 @@ from pathlib import Path
 
 from lisax.corpora import Dataset, files, open_folder, plain, read_claims
 from lisax.corpora.reading import SkippingWatch, Watch
+from lisax.documents.reading import SUFFIXES
 from lisax.errors import DataError, LisaxError
 from lisax.records import LABELS, Claim, Document, Label, Question, Table
 from lisax.sampling.examples import LIST_LENGTH
@@ -23,6 +24,7 @@ from .locations import FileOf
 
 BY_SPLIT = ("claims", "questions")  # a path, or {split: path}
 PATHS = ("folder", "corpus", "tables", "vocabulary", "run", "reranked", "out")
+COLUMNS = 3
 EVIDENCE = ("sentences", "tables", "cells")
 Files = str | os.PathLike | Mapping[str, str | os.PathLike]  # one, which is "train", or {split: file}
 
@@ -61,7 +63,7 @@ class ClaimDataset:
     reranked: str | os.PathLike | None = None
     sentences: int | None = None
     contrasts: int = 0
-    columns: int = 3
+    columns: int = COLUMNS
     preset: str | None = None
     seed: int = 0
     labels: Mapping[str, str | None] | None = None
@@ -81,6 +83,15 @@ class ClaimDataset:
         if type(self.columns) is not int or self.columns < 1:
             raise LisaxError(
                 f"dataset '{self.name}': `columns` must be an integer from 1 on, found {self.columns!r:.80}"
+            )
+        if (
+            self.tables is not None
+            and not Path(self.tables).is_dir()
+            and Path(self.tables).suffix in SUFFIXES - {".jsonl"}
+        ):
+            raise LisaxError(
+                f"dataset '{self.name}': `tables` must be a tables.jsonl or a folder of tables, found {self.tables}: give "
+                "its folder"
             )
         if type(self.seed) is not int:
             raise LisaxError(f"dataset '{self.name}': `seed` must be an integer, found {self.seed!r:.80}")
@@ -116,6 +127,8 @@ class ClaimDataset:
                 f"dataset '{self.name}': `contrasts` is a number of examples, for claims that sentences decide; found "
                 f"{self.contrasts!r:.80}"
             )
+        if self.columns != COLUMNS and self.kind != "tables":
+            raise LisaxError(f"dataset '{self.name}': `columns` is for claims that tables decide: leave it out")
         if self.reranked is not None and self.kind == "tables":
             raise LisaxError(f"dataset '{self.name}': `reranked` is for sentences; give the run of tables as `run`")
         if (self.run is not None or self.reranked is not None) and self.kind == "cells":

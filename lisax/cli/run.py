@@ -51,7 +51,10 @@ class RunOptions:
         ),
     ] = None
     dry_run: Annotated[
-        bool, Option("Print each stage with its dependencies, its state and the settings it reads; run nothing.")
+        bool,
+        Option(
+            "Print each stage with its dependencies, its state and, if it ran before, the settings that it reads; run nothing."
+        ),
     ] = False
     gin_file: GinFiles = ()
     gin_bindings: GinBindings = ()

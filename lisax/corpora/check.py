@@ -11,6 +11,7 @@ import itertools
 from collections import Counter
 from pathlib import Path
 
+from lisax.corpora.check_own import OwnChecks
 from lisax.corpora.dataset import StructureDataset, TableDataset
 from lisax.corpora.files import NOT_EVIDENCE, FileFolder
 from lisax.corpora.layout import Dataset, open_folder
@@ -60,8 +61,10 @@ def check(folder) -> Summary:
     """
     dataset = open_folder(folder)
     watch = Watch(keep_going=True)
-    counts, labels, wanted = _claims(dataset, watch)
-    counts |= _corpus(dataset, watch, wanted)
+    own = OwnChecks(dataset, watch)
+    own.files()
+    counts, labels, wanted = _claims(dataset, watch, own)
+    counts |= _corpus(dataset, watch, wanted, own)
     account = dataset.account() if isinstance(dataset, FileFolder) else None
     for skipped in account.skipped if account else ():
         if kind_of(Path(skipped.file)) and skipped.why != NOT_EVIDENCE:  # of a type that is read
@@ -83,7 +86,7 @@ def check(folder) -> Summary:
 Wanted = dict[str, tuple[Path, int, str, str]]
 
 
-def _claims(dataset: Dataset, watch: Watch) -> tuple[dict[str, int], dict[str, dict[str, int]], Wanted]:
+def _claims(dataset: Dataset, watch: Watch, own: OwnChecks) -> tuple[dict[str, int], dict[str, dict[str, int]], Wanted]:
     """Counts, labels by split, and each id in evidence or operands with the place and field that named it first."""
     counts: dict[str, int] = {}
     labels: dict[str, dict[str, int]] = {}
@@ -99,6 +102,7 @@ def _claims(dataset: Dataset, watch: Watch) -> tuple[dict[str, int], dict[str, d
         tally: Counter[str] = Counter()
         for claim in read(split, watch):
             path, line = watch.where
+            own.claim(claim, split)
             tally["no label" if claim.label is None else str(claim.label)] += 1
             if claim.label in (Label.SUPPORTS, Label.REFUTES) and not (claim.evidence_sets or claim.mixed_sets):
                 watch.warn("claims labelled SUPPORTS or REFUTES without evidence (`register` refuses them)", path, line)
@@ -122,6 +126,7 @@ def _claims(dataset: Dataset, watch: Watch) -> tuple[dict[str, int], dict[str, d
         counts[f"questions in {split}"] = with_cells = 0
         for question in dataset.questions(split, watch):
             counts[f"questions in {split}"] += 1
+            own.question(question)
             with_cells += any(is_cell(unit) for unit in question.evidence)
             # WikiTableQuestions has retrieval sets with questions from its splits.
             if split_of.setdefault(question.id, split) != split and dataset.layout != "wikitablequestions":
@@ -145,7 +150,7 @@ def _claims(dataset: Dataset, watch: Watch) -> tuple[dict[str, int], dict[str, d
     return counts, labels, wanted
 
 
-def _corpus(dataset: Dataset, watch: Watch, wanted: Wanted) -> dict[str, int]:
+def _corpus(dataset: Dataset, watch: Watch, wanted: Wanted, own: OwnChecks) -> dict[str, int]:
     """Counts of the corpus; removes every unit of the corpus from `wanted`."""
     counts: Counter[str] = Counter({"pages": 0, "sentences with text": 0})
     for document in dataset.documents(watch):
@@ -153,9 +158,11 @@ def _corpus(dataset: Dataset, watch: Watch, wanted: Wanted) -> dict[str, int]:
         for sentence in document.sentences:
             counts["sentences with text"] += bool(sentence.text)
             wanted.pop(sentence.id, None)
+    of_pages = watch.problem_count
     owners = {unit.rpartition("#")[0] for unit in wanted} | wanted.keys()
     for table in dataset.tables(watch):
         counts["tables"] += 1
+        own.table(table)
         for unit in _table_units(table) if table.id in owners else ():
             wanted.pop(unit, None)
     for graph in dataset.graphs(watch):
@@ -164,7 +171,7 @@ def _corpus(dataset: Dataset, watch: Watch, wanted: Wanted) -> dict[str, int]:
             wanted.pop(unit, None)
     if not counts["pages"] and (counts["tables"] or counts["graphs"] or isinstance(dataset, StructureDataset)):
         del counts["pages"], counts["sentences with text"]
-    elif not counts["pages"]:
+    elif not counts["pages"] and watch.problem_count == of_pages:  # its tables or graphs may be the ones with problems
         watch.problem(DataError("no tables" if isinstance(dataset, TableDataset) else "no pages", path=dataset.folder))
     return dict(counts)
 

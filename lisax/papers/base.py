@@ -9,7 +9,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lisax import world
 from lisax.corpora import Dataset, open_folder
@@ -29,7 +29,11 @@ from lisax.records import Claim
 from lisax.retrieval.runs import read_run
 from lisax.sampling import splits
 from lisax.sampling.examples import ranked_ids, told
+from lisax.weights.checkpoints import read_metrics
 from lisax.weights.interop.kinds import TOKENIZER_NAME
+
+if TYPE_CHECKING:
+    from lisax.training.train import TrainResult
 
 TRAIN, VALIDATION, REPORT = "train", "dev", "test"
 
@@ -120,6 +124,16 @@ class Training(Staged):
         elif initial and is_of_warm_up(initial):
             after.append(WARM_UP)
         return Stage(f"train.{model}", after, [self.model_dir(model)], functools.partial(self._train, model))
+
+    def check_order(self, names: Sequence[str]) -> None:
+        """Raises an error for a model that starts from one that is not trained before it."""
+        trained = [name.removeprefix("train.") for name in names if name.startswith("train.")]
+        for model, start in self._recipe.initial.items():
+            if {model, start} <= {*trained} and trained.index(start) >= trained.index(model):
+                raise LisaxError(
+                    f"{type(self._recipe).__name__}.initial['{model}'] is '{start}', which is not trained before it; the "
+                    f"order is {', '.join(trained)}"
+                )
 
     def start_of(self, model: str) -> str | Path | None:
         """The checkpoint that a model's training starts from; None: from nothing."""
@@ -375,7 +389,16 @@ def train_by_gin(
         "lisax_locations.vocabulary": Path(vocabulary.path).resolve(),
     }
     result = run_gin([gin_file], [*bindings_of(values), *bindings_of(locations)], files=files)
-    say(f"  {folder.name}: step {result.step}, " + ", ".join(f"{k} {v:.4f}" for k, v in result.metrics.items()))
+    say(f"  {folder.name}: {used_step(result)}")
+
+
+def used_step(result: TrainResult) -> str:
+    """The step that a trained model is used from, with its figures on the dev data."""
+    metrics, step = result.metrics, f"step {result.step}"
+    if result.best is not None and result.best != result.latest:
+        metrics = read_metrics(result.best).get("metrics", {})
+        step = f"step {result.best.name.removeprefix('checkpoint_')}, the best of {result.step}"
+    return ", ".join([step, *(f"{name} {value:.4f}" for name, value in metrics.items())])
 
 
 def tell(counts: Counter) -> None:

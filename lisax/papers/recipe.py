@@ -3,25 +3,81 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from lisax.errors import LisaxError
+from lisax.files.places import is_remote
 from lisax.files.resumable import fingerprint
-from lisax.formats.vocabulary import SentencePieceVocabulary
+from lisax.formats.presets import PRESETS
+from lisax.formats.vocabulary import PUNCTUATION, SentencePieceVocabulary
 from lisax.papers.settings import CONTENT
 from lisax.sampling.splits import BY
+from lisax.weights.pretrained import is_named
 
 WARM_UP = "warm_up"
-# Settings of the recipes that must be at least 1, or None.
-COUNTS = (
-    *(f"{role}_{what}" for role in ("train", "validation", "report") for what in ("claims", "questions")),
-    *("checked_claims", "claim_passages", "report_records", "target_units", "warm_up_pages", "vocabulary_size"),
-    *("documents", "candidates", "train_candidates", "retrieved", "mined"),
-)
+# The least value of a setting of any recipe, and the greatest or None; a setting that is None has no bounds, and those
+# of a list are the bounds of its values.
+BOUNDS: Mapping[str, tuple[float, float | None]] = {
+    **dict.fromkeys(
+        (
+            *(f"{role}_{kind}" for role in ("train", "validation", "report") for kind in ("claims", "questions")),
+            *("attacked_claims", "checked_claims", "claim_passages", "report_records", "target_units", "warm_up_pages"),
+            *("documents", "candidates", "train_candidates", "retrieved", "mined", "reranked", "sentences", "columns"),
+            *(
+                "pool",
+                "scored",
+                "answer_cells",
+                "gold_tables",
+                "own_questions",
+                "retriever_negatives",
+                "negative_rounds",
+            ),
+            *("max_tokens", "pointwise_max_tokens", "list_max_tokens", "claim_max_tokens", "target_tokens"),
+            *("question_tokens", "title_tokens", "sentence_tokens", "table_tokens", "text_tokens", "passage_tokens"),
+            *(
+                "answer_tokens",
+                "places",
+                "beam_size",
+                "max_pairs",
+                "target_pairs",
+                "plain_word_count",
+                "long_cell_words",
+            ),
+        ),
+        (1, None),
+    ),
+    **dict.fromkeys(
+        (
+            *("seed", "label_seed", "fusion_seed", "k1", "k1_grid", "contrasts", "written", "weak_sentences"),
+            *("infused_lists", "negative_tables", "negative_columns", "negative_parts", "hard_parts"),
+            *("title_negatives", "negatives", "swapped_copies"),
+        ),
+        (0, None),
+    ),
+    **dict.fromkeys(
+        ("b", "b_grid", "aggregation_threshold", "wrong_tables", "threshold", "target_threshold"),
+        (0, 1),
+    ),
+    "vocabulary_size": (3 + len(PUNCTUATION), None),  # padding, the end, unknown pieces, and these
+}
+
+# Settings that name models which are not trained here.
+GIVEN = ("backbone", "retriever", "zero_shot", "teacher", "labeller", "verbalizer", "models")
+# Settings of a training that the run gives.
+OF_THE_RUN = {
+    "MODEL_DIR": "given",
+    "MIXTURE_OR_TASK_MODULE": "tasks",
+    "MIXTURE_OR_TASK_NAME": "given",
+    "TASK_FEATURE_LENGTHS": {"inputs": 512, "targets": 2},
+    "VOCAB_SIZE": 512,
+    "INITIAL_CHECKPOINT_PATH": "given",
+    "PASSAGES": 1,
+}
 
 
 def gin_text(gin_file: str) -> str:
@@ -39,6 +95,14 @@ GinOfModel = str | tuple[str, dict[str, Any]]
 
 def file_and_bindings(model: GinOfModel) -> tuple[str, dict[str, Any]]:
     return (model, {}) if isinstance(model, str) else model
+
+
+def _is_pair(value: Any) -> bool:
+    return (
+        isinstance(value, (tuple, list))
+        and [*map(type, value)] == [str, dict]
+        and all(isinstance(name, str) for name in value[1])
+    )
 
 
 def _gin_content(model: GinOfModel) -> Any:
@@ -91,7 +155,15 @@ class BaseRecipe:
                     f"{type(self).__name__}.{field} names {', '.join(unknown)}; {self.names_of_models} "
                     f"{', '.join(self.model_names)}"
                 )
-        self.check_positive(*(name for name in COUNTS if hasattr(self, name)))
+            for name, value in getattr(self, field).items():
+                if not isinstance(value, str) and not (field == "train" and _is_pair(value)):
+                    wanted = "a gin file, or a pair of it and values: ('FILE.gin', {'TRAIN_STEPS': 400})"
+                    raise LisaxError(
+                        f"{type(self).__name__}.{field}['{name}'] must be {wanted if field == 'train' else 'a text'}, "
+                        f"found {value!r}"
+                    )
+        self._check_bounds()
+        self.check_choice("preset", *PRESETS)
         self.check_choice("validation_by", *BY)
         if not 0 < self.validation_share < 1:
             raise LisaxError(
@@ -104,17 +176,21 @@ class BaseRecipe:
             wanted = " or ".join(map(repr, choices))
             raise LisaxError(f"{type(self).__name__}.{field} must be {wanted}, found {value!r}")
 
-    def check_positive(self, *fields: str) -> None:
-        """Raises an error for a setting below 1; None is allowed."""
-        for field in fields:
-            if (value := getattr(self, field)) is not None and value < 1:
-                raise LisaxError(f"{type(self).__name__}.{field} must be at least 1, found {value}")
-
-    def check_share(self, *fields: str) -> None:
-        """Raises an error for a setting that is not from 0 to 1; None is allowed."""
-        for field in fields:
-            if (value := getattr(self, field)) is not None and not 0 <= value <= 1:
-                raise LisaxError(f"{type(self).__name__}.{field} must lie between 0 and 1, found {value}")
+    def _check_bounds(self) -> None:
+        """Raises an error for a number that is out of its bounds, or for a window of ranks that has none."""
+        for field in dataclasses.fields(self):
+            name, value = f"{type(self).__name__}.{field.name}", getattr(self, field.name)
+            if field.name.endswith("_window") and not (len(value) == 2 and 1 <= value[0] <= value[1]):
+                raise LisaxError(f"{name} must be two ranks, the first and the last, from 1 on, found {value}")
+            least, most = BOUNDS.get(field.name, (-math.inf, None))
+            for number in value if isinstance(value, (list, tuple)) else [value]:
+                if (
+                    field.name in BOUNDS
+                    and number is not None
+                    and not least <= number <= (math.inf if most is None else most)
+                ):
+                    wanted = f"be at least {least}" if most is None else f"lie between {least} and {most}"
+                    raise LisaxError(f"{name} must {wanted}, found {value}")
 
     @classmethod
     def is_model(cls, name: str) -> bool:
@@ -128,17 +204,56 @@ class BaseRecipe:
         all.
 
         Raises `LisaxError` for invalid gin, and for a recipe that names a gin file that does not exist."""
-        from lisax.training.gin_files import called_message, parsed, register, searching
+        from lisax.training.gin_files import called_message, parsed, register, searching, unused
 
         register(cls.gin_module, cls.__name__, cls)
-        with parsed(gin_files, bindings, search_paths) as gin:
+        with parsed(gin_files, bindings, search_paths, verb=cls.__name__) as gin:
             try:
                 recipe = gin.get_configurable(f"{cls.gin_module}.{cls.__name__}")()
             except (LisaxError, ValueError, TypeError, RuntimeError) as error:
                 raise LisaxError(called_message(error)) from error
+            for name in unused(gin, bindings):
+                name = name.removeprefix("%")
+                raise LisaxError(
+                    f"gin: {name} is set and {cls.__name__} does not read it. {cls.__name__}.train takes the settings of "
+                    f"a model's training, in a pair with its gin file: ('FILE.gin', {{'{name}': …}})"
+                )
         with searching(search_paths):
             recipe.check_gin_files()
         return recipe
+
+    def check_inputs(self) -> None:
+        """Raises an error for a model or a vocabulary that is missing, and for wrong settings of a model's training,
+        which would else show after hours of other stages."""
+        recipe = type(self).__name__
+        for name, model in self._given_models():
+            if not (is_named(model) or is_remote(model) or os.path.isdir(model) or model == "bm25"):
+                raise LisaxError(
+                    f"{recipe}.{name} is '{model}', which is neither a checkpoint or bundle nor a name of `lisax models list`"
+                    + (f"; {recipe}.train does not name it" if name.startswith("initial") else "")
+                )
+        try:
+            if self.vocabulary is not None:
+                SentencePieceVocabulary(self.vocabulary)
+        except LisaxError as error:
+            raise LisaxError(f"{recipe}.vocabulary: {error}") from None
+        for name, model in self.train.items():
+            try:
+                _check_training(model)
+            except LisaxError as error:
+                raise LisaxError(f"{recipe}.train['{name}']: {error}") from None
+
+    def _given_models(self) -> Iterator[tuple[str, str]]:
+        """(name in the recipe, model) of the models that are not trained here."""
+        for field in [field.name for field in dataclasses.fields(self) if field.name in GIVEN]:
+            value = getattr(self, field)
+            if field == "zero_shot" and value:
+                yield from ((field, ranker) for ranker in value.split(","))
+            else:
+                yield from _named(field, value)
+        for name, start in self.initial.items():
+            if name in self.train and start not in self.train and not start.startswith(f"{WARM_UP}/"):
+                yield f"initial['{name}']", start
 
     def check_gin_files(self) -> None:
         """Raises an error if a gin file of the recipe is missing, which would else show after hours of other stages."""
@@ -202,8 +317,6 @@ class PagesRecipe(ClaimsRecipe):
         super().__post_init__()
         if not 0 <= self.attacked_share < 1:
             raise LisaxError(f"attacked_share must be at least 0 and below 1, found {self.attacked_share}")
-        if self.attacked_claims is not None and self.attacked_claims < 1:
-            raise LisaxError(f"attacked_claims must be at least 1, or None for all, found {self.attacked_claims}")
 
     @property
     def attacked_roles(self) -> tuple[str, ...]:
@@ -211,8 +324,20 @@ class PagesRecipe(ClaimsRecipe):
         return (*(["train"] if self.attacked_share else []), *(["test"] if self.attacks else []))
 
 
+def _check_training(model: GinOfModel) -> None:
+    """Raises an error if a model's gin file and values are not those of a training."""
+    from lisax.training.gin_files import bindings_of, configured
+
+    gin_file, values = file_and_bindings(model)
+    with configured("train", [gin_file], bindings_of({**OF_THE_RUN, **values})) as config:
+        if (
+            steps := config.relative_steps if config.total_steps is None else config.total_steps
+        ) is not None and steps < 1:
+            raise LisaxError(f"TRAIN_STEPS must be at least 1, found {steps}")
+
+
 def _named(field: str, value: Any) -> Iterable[tuple[str, GinOfModel]]:
-    """(name in the recipe, gin file) of the gin files in a field."""
+    """(name in the recipe, gin file or model) of those in a field."""
     if isinstance(value, Mapping):
         return [(f"{field}['{key}']", model) for key, model in value.items()]
     return [] if value is None else [(field, value)]

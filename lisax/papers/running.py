@@ -84,6 +84,7 @@ def run_paper(
         pipeline = getattr(importlib.import_module(f"{module}.run"), class_name)
         # Errors in the recipe and unknown stages are reported before a world is written.
         read = pipeline.recipe_class.read(gin_files, bindings)
+        read.check_inputs()
         if isinstance(data, WorldSettings):
             if getattr(read, "aggregates", False):
                 data = dataclasses.replace(data, more={**data.more, "aggregations_per_table": 2})
@@ -214,6 +215,7 @@ def train_verbalizer(
         recipe = VerbalizerRecipe.read(
             list(settings.gin_files) or ["experiments/udt_qa/verbalizer_scratch.gin"], list(settings.bindings)
         )
+        recipe.check_inputs()
         target_print = [fingerprint(path, besides=out) for path in sources]
         texts, other = open_folder(data), open_folder(report) if report else None
         run = VerbalizerTraining(

@@ -62,6 +62,9 @@ class Staged(ABC):
     def stages(self) -> Sequence[Stage]:
         """The stages in running order."""
 
+    def check_order(self, names: Sequence[str]) -> None:  # noqa: B027
+        """Raises an error for a recipe that asks for another order of the named stages."""
+
     @functools.cached_property
     def graph(self) -> Mapping[str, Stage]:
         """The stages by name, in running order.
@@ -69,7 +72,9 @@ class Staged(ABC):
         Raises `ValueError` where a stage precedes one of its dependencies or writes an output of another stage."""
         graph: dict[str, Stage] = {}
         written: dict[Path, str] = {}
-        for stage in self.stages():
+        stages = self.stages()
+        self.check_order([stage.name for stage in stages])
+        for stage in stages:
             if stage.name in graph:
                 raise ValueError(f"two stages are named {stage.name}")
             if missing := [name for name in stage.after if name not in graph]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import json
@@ -131,8 +132,13 @@ class StageRunner:
         return f"again: {', '.join(changed)} changed" if known else "to do"
 
     def settings(self, name: str) -> Mapping[str, Any]:
-        """The settings that a stage has read, with their values then, as far as it has been run."""
-        return (_read(self._note(name)) or _read(self._workings(name))).get("read", {})
+        """The settings that a stage has read, as far as it has been run, with their present values."""
+        read = (_read(self._note(name)) or _read(self._workings(name))).get("read", {})
+        present = {}
+        for setting in read:
+            with contextlib.suppress(AttributeError):  # a setting of another version
+                present[setting] = self._noted(setting)
+        return present
 
     def digest(self, name: str) -> str:
         """The digest of the inputs of a stage that has run."""

@@ -19,7 +19,6 @@ import io
 import logging
 import os
 import re
-import types
 import typing
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,6 +31,8 @@ from lisax.files.reading import decoded
 from lisax.progress import say
 from lisax.training import t5x_names
 from lisax.training.data import import_task_module, task_modules
+from lisax.training.gin_text import STRING, check_closed, names_set
+from lisax.training.gin_types import is_a, named
 
 if TYPE_CHECKING:
     from lisax.models.architectures import Model
@@ -50,8 +51,6 @@ _places: dict[str, tuple[str, int]] = {}
 # T5X's fields that the files set and that change nothing.
 _idle: set[str] = set()
 _folders: contextvars.ContextVar[tuple[str, ...]] = contextvars.ContextVar("folders", default=())
-
-STRING = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
 
 
 def rewrite_gin_flags(arguments: Sequence[str]) -> list[str]:
@@ -203,6 +202,8 @@ def bindings_of(values: Mapping[str, Any]) -> list[str]:
 def _parse(gin: Any, gin_files: list[str], bindings: list[str], search_paths: Sequence[str]) -> None:
     module = _task_module(gin_files, bindings, search_paths)
     untried = task_modules(module) if module else []
+    for binding in bindings:
+        check_closed(binding)
     bindings = [t5x_names.as_static(binding, STRING) for binding in bindings]
     while True:
         _places.clear()
@@ -210,7 +211,7 @@ def _parse(gin: Any, gin_files: list[str], bindings: list[str], search_paths: Se
         try:
             gin.parse_config(DEFAULTS)
             gin.parse_config_files_and_bindings(gin_files, bindings, finalize_config=False)
-            for name, _ in _set_in("\n".join(bindings)):
+            for name, _ in names_set("\n".join(bindings)):
                 _places.pop(name, None)  # no file has its value
             for name, fields in LEFT_TO_MODELS.items():
                 bound = _fields(gin, name)
@@ -253,12 +254,13 @@ def _opened(path: str) -> io.StringIO:
     """A gin file for gin to read, with T5X's static names. The line that sets a name is kept in `_places` when the file
     was read, after those of the files that it includes."""
     text = t5x_names.as_static(_text(Path(path)), STRING)
+    check_closed(text, path)
 
     class Opened(io.StringIO):
         name = path
 
         def close(self) -> None:
-            _places.update({name: (path, line) for name, line in _set_in(text)})
+            _places.update({name: (path, line) for name, line in names_set(text)})
             super().close()
 
     return Opened(text)
@@ -268,25 +270,14 @@ def _text(path: Path) -> str:
     return decoded(path.read_bytes(), path).replace("\r\n", "\n")
 
 
-def _set_in(text: str) -> Iterator[tuple[str, int]]:
-    """The names that a text of gin sets, as in `_places`, with their lines."""
-    from gin import config_parser
-
-    class Values(config_parser.ParserDelegate):
-        """Reads references and macros as None, for the places of statements."""
-
-        def configurable_reference(self, *_: Any) -> None:
-            pass
-
-        def macro(self, *_: Any) -> None:
-            pass
-
-    with contextlib.suppress(SyntaxError, ValueError):  # gin itself is about to report it
-        for statement in config_parser.ConfigParser(text, Values()):
-            if isinstance(statement, config_parser.BindingStatement):
-                scope, selector, field = statement[:3]
-                name = f"{selector.rpartition('.')[2]}.{field}" if field else f"%{selector}"
-                yield f"{scope}/{name}" if scope else name, statement.location[1]
+def unused(gin: Any, bindings: Sequence[str]) -> list[str]:
+    """The names that bindings set and that no call has read so far, macros as %MACRO."""
+    used = {
+        f"%{scope}" if selector == "gin.macro" else selector.rpartition(".")[2]
+        for scope, selector in gin.config._OPERATIVE_CONFIG
+    }
+    set_ = [name for name, _ in names_set("\n".join(bindings))]
+    return [name for name in set_ if (name if name.startswith("%") else name.rpartition(".")[0]) not in used]
 
 
 def _place(*names: str) -> str:
@@ -470,13 +461,13 @@ def register(module: str, name: str, cls: Callable) -> None:
             ) from None
         _idle.update(idle)
         for field, value in fields.items():
-            if not _is_a(value, hints[field]):
+            if not is_a(value, hints[field]):
                 theirs = called.get(field, field)
                 macros = re.findall(rf"'{theirs}': %(\w+)", _bindings(gin)[name])
                 raise LisaxError(
                     f"{_place(f'%{macros[-1]}' if macros else f'{name}.{theirs}')}"
                     f"{name}.{theirs}{f' (set by {macros[-1]})' if macros else ''} must be "
-                    f"{_named(hints[field])}, found {shown(value)}"
+                    f"{named(hints[field])}, found {shown(value)}"
                 )
         return cls(**fields)
 
@@ -488,30 +479,3 @@ def register(module: str, name: str, cls: Callable) -> None:
         [*parameters.values(), *(inspect.Parameter(field, inspect.Parameter.KEYWORD_ONLY) for field in theirs)]
     )
     gin.register(name, module=module)(build)
-
-
-def _is_a(value: Any, hint: Any) -> bool:
-    """Whether a value that gin set is of an annotated type: numbers may be whole, and lists stand for tuples."""
-    origin, inner = typing.get_origin(hint) or hint, typing.get_args(hint)
-    if origin in (typing.Union, types.UnionType):
-        return any(_is_a(value, one) for one in inner)
-    if origin in (Any, Callable) or getattr(origin, "_is_protocol", False):
-        return origin is Any or callable(value) or dataclasses.is_dataclass(value)
-    if origin in (int, float):
-        return isinstance(value, (int, origin)) and not isinstance(value, bool)
-    if origin is Mapping:
-        return isinstance(value, Mapping) and all(_is_a(k, inner[0]) and _is_a(v, inner[1]) for k, v in value.items())
-    if origin in (tuple, Sequence):
-        if not isinstance(value, (list, tuple)):
-            return False
-        of_each = inner[:1] * len(value) if origin is Sequence or ... in inner else inner
-        return len(value) == len(of_each) and all(map(_is_a, value, of_each))
-    return isinstance(value, origin)
-
-
-def _named(hint: Any) -> str:
-    """An annotated type in a message."""
-    names = {int: "a whole number", float: "a number", str: "a text", bool: "True or False", types.NoneType: "None"}
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        return " or ".join(map(_named, typing.get_args(hint)))
-    return names.get(hint) or (hint.__name__ if isinstance(hint, type) else re.sub(r"[\w.]*\.", "", str(hint)))

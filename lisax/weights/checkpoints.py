@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import errno
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -170,16 +171,21 @@ def latest_checkpoint(model_dir: str | os.PathLike) -> Path | None:
 
 def best_checkpoint(model_dir: str | os.PathLike) -> Path | None:
     """The checkpoint that was chosen (`write_chosen`), or else the one best on the metric that training chose the newest
-    by, of equals the earliest; None if no checkpoint has one."""
+    by, of equals the one of the lower loss, then the later; None if no checkpoint has one."""
     if (chosen := _chosen(model_dir)) is not None:
         return chosen
     folders = [checkpoint_folder(model_dir, step) for step in complete_steps(model_dir)]
-    found = {folder: best for folder in folders if (best := read_metrics(folder).get("best")) is not None}
-    if not found:
+    metrics = {folder: found for folder in folders if (found := read_metrics(folder)).get("best") is not None}
+    if not metrics:
         return None
-    newest = found[[*found][-1]]
-    values = {folder: best["value"] for folder, best in found.items() if best.get("metric") == newest.get("metric")}
-    return max(values, key=values.get) if newest["mode"] == "max" else min(values, key=values.get)
+    newest = metrics[[*metrics][-1]]["best"]
+    sign = 1 if newest["mode"] == "max" else -1
+
+    def goodness(folder: Path) -> tuple[float, float]:
+        return sign * metrics[folder]["best"]["value"], -metrics[folder].get("metrics", {}).get("loss", math.inf)
+
+    same = [folder for folder in metrics if metrics[folder]["best"].get("metric") == newest.get("metric")]
+    return max(reversed(same), key=goodness)
 
 
 def write_chosen(model_dir: Path, step: int, figures: Mapping[str, Any]) -> None:

@@ -152,3 +152,53 @@ def test_a_question_s_id_is_of_one_split(tmp_path):
         lines(tmp_path / f"questions.{split}.jsonl", [{"id": 1, "question": text, "evidence": ["T#r0c0"]}])
     found = [problem.replace(str(tmp_path), "") for problem in check(tmp_path).problems]
     assert found == ["/questions.dev.jsonl:1: field 'id': question '1' is in split train too"]
+
+
+PAGE = {"id": "Olin", "title": "Olin", "sentences": ["Olin is on the Ilm.", "It has a mill."]}
+
+
+def test_claims_of_one_text_and_evidence_have_one_label_and_one_split(tmp_path):
+    def claims(*labels):
+        row = {"claim": "Olin is on the Ilm.", "evidence": [["Olin_0"]]}
+        return [{**row, "id": f"{label}{i}", "label": label} for i, label in enumerate(labels)]
+
+    lines(tmp_path / "pages.jsonl", [PAGE])
+    lines(tmp_path / "claims.train.jsonl", claims("SUPPORTS", "SUPPORTS"))
+    assert check(tmp_path).sound and not check(tmp_path).warnings
+    lines(tmp_path / "claims.train.jsonl", claims("SUPPORTS", "REFUTES"))
+    error = "claim 'REFUTES1' has the text and the evidence of claim 'SUPPORTS0', which is SUPPORTS"
+    assert check(tmp_path).problems == (f"{tmp_path}/claims.train.jsonl:2: field 'label': {error}",)
+    lines(tmp_path / "claims.train.jsonl", claims("SUPPORTS"))
+    lines(tmp_path / "claims.dev.jsonl", [claims("SUPPORTS")[0] | {"id": "other"}])
+    leak = f"claims of dev with the text of a claim of train: 1, first at {tmp_path}/claims.dev.jsonl:1"
+    assert check(tmp_path).warnings == (leak,)
+
+
+def test_answers_are_in_their_cells(tmp_path):
+    table = {"id": "t", "title": "Towns", "header": ["town", "people"], "rows": [["Olin", "1,200"]]}
+    lines(tmp_path / "tables.jsonl", [table])
+    cells = {"evidence": ["t#r0c1"]}
+    asked = [{"id": str(i), "question": "How many?", "answers": a} | cells for i, a in enumerate([["1200"], ["7"], []])]
+    lines(tmp_path / "questions.train.jsonl", asked)
+    summary = check(tmp_path)
+    assert summary.sound and [warning.partition(f"{tmp_path}")[0] for warning in summary.warnings] == [
+        "questions without answers: 1, first at ",
+        "questions with an answer that the cell of their evidence does not hold: 1, first at ",
+    ]
+    assert summary.warnings[1].endswith("train.jsonl:2")
+
+
+def test_files_that_are_not_read_are_named(tmp_path):
+    names = ["claim.train.jsonl", "claims.jsonl", "claims.train.jsonl.gz"]
+    lines(tmp_path / "pages.jsonl", [PAGE])
+    row = {"id": 1, "claim": "Olin is on the Ilm.", "lable": "SUPPORTS"}
+    for name in (*names, "claims.dev.jsonl"):
+        lines(tmp_path / name, [row])
+    warnings = check(tmp_path).warnings
+    assert [warning.partition(" is not read; files are named claims.SPLIT")[0] for warning in warnings[:-1]] == names
+    assert "a field nearly named 'label' is ignored" in warnings[-1]
+
+
+def test_bad_graphs_are_one_problem(tmp_path):
+    lines(tmp_path / "graphs.jsonl", [{"id": "g"}])
+    assert check(tmp_path).problem_count == 1

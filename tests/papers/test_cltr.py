@@ -325,7 +325,8 @@ def test_what_a_head_learns_from(finished):
     folder = finished.folder
     out = folder / "learned"
     train = f"{{'parts': '{folder}/parts.gin', 'aggregation': 'experiments/cltr/micro.gin'}}"
-    assert main(finished.into(out, f"--gin.CltrRecipe.train={train}", "--until=examples")) == 0
+    learned = [f"--gin.CltrRecipe.train={train}", "--gin.CltrRecipe.initial={}"]
+    assert main(finished.into(out, *learned, "--until=examples")) == 0
     asked = {question.id: question for question in open_folder(folder / "world").questions("train")}
     headers = list(read_examples(out / "examples" / "operations.train.jsonl", OperationExample))
     assert len(headers) == 60 and sum(bool(asked[one.claim_id].operands) for one in headers) == 30

@@ -4,9 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lisax.corpora import open_folder
 from lisax.errors import LisaxError
-from lisax.papers.cltr.folds import deal
+from lisax.papers.cltr.folds import FoldData, deal
+from lisax.papers.cltr.recipe import CltrRecipe
+from lisax.papers.cltr.run import Cltr
 from lisax.records import Question
+from lisax.world import write
 
 
 @given(st.integers(2, 6), st.integers(0, 60), st.randoms())
@@ -22,3 +26,16 @@ def test_each_question_is_held_out_once_in_folds_of_like_size(count, more, rando
     for folds in (1, len(questions) + 1):
         with pytest.raises(LisaxError, match=f"found {folds} folds and {len(questions)} questions"):
             next(deal(questions, folds))
+
+
+def test_another_deal_of_the_same_files_is_other_data(tmp_path):
+    write(tmp_path / "data", 20)
+    data = open_folder(tmp_path / "data")
+    questions = list(data.questions("train"))
+
+    def files(count):
+        fold = FoldData(data, *next(deal(questions, count)))
+        return Cltr(fold, tmp_path / "out", CltrRecipe()).data_files
+
+    assert files(2) == files(2) != files(3)
+    assert len(files(2)) == len(Cltr(data, tmp_path / "out", CltrRecipe()).data_files) + 1

@@ -1,17 +1,21 @@
 """What a recipe refuses, before anything is made."""
 
 import inspect
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from lisax import world
+from lisax.corpora import open_folder
 from lisax.errors import LisaxError
 from lisax.papers.base import REPORT, TRAIN
 from lisax.papers.cltr.questions import QuestionPipeline
 from lisax.papers.cltr.recipe import CltrRecipe
 from lisax.papers.deseption.recipe import PointerRecipe
 from lisax.papers.list5.recipe import Recipe
+from lisax.papers.list5.run import List5
 from lisax.papers.list5.selection import SelectionPipeline
 from lisax.papers.open_tables.recipe import TableRecipe
 from lisax.papers.settings import View, value_of
@@ -37,8 +41,21 @@ def test_an_error_has_no_calls_of_gin():
         (Recipe, {**RANKER, "retriever": "minilm"}, "in the place of a backbone's vectors: name a backbone"),
         (Recipe, {**RANKER, "method": "google"}, "method must be one of bm25, titles, both, mediawiki"),
         (Recipe, {**RANKER, "k1_grid": (0.5,)}, "k1_grid and Recipe.b_grid go together"),
-        (Recipe, {**RANKER, "contrasts": -1}, "contrasts must be 0 or more, found -1"),
-        (Recipe, {**RANKER, "written": -2}, "written must be 0 or more, found -2"),
+        (Recipe, {**RANKER, "k1": -5.0}, "Recipe.k1 must be at least 0, found -5.0"),
+        (Recipe, {**RANKER, "b_grid": (0.5, 7)}, re.escape("Recipe.b_grid must lie between 0 and 1, found (0.5, 7)")),
+        (
+            Recipe,
+            {**RANKER, "ranking_window": (40, 1)},
+            "ranking_window must be two ranks, the first and the last, from 1",
+        ),
+        (Recipe, {**RANKER, "base_window": (0, 3)}, "base_window must be two ranks"),
+        (Recipe, {**RANKER, "base_window": (1, 2, 3)}, "base_window must be two ranks"),
+        (Recipe, {**RANKER, "seed": -1}, "Recipe.seed must be at least 0, found -1"),
+        (Recipe, {**RANKER, "infused_lists": -1}, "Recipe.infused_lists must be at least 0"),
+        (Recipe, {**RANKER, "vocabulary_size": 3}, "Recipe.vocabulary_size must be at least"),
+        (Recipe, {**RANKER, "preset": "nope"}, "Recipe.preset must be 'paper' or .*found 'nope'"),
+        (Recipe, {**RANKER, "contrasts": -1}, "contrasts must be at least 0, found -1"),
+        (Recipe, {**RANKER, "written": -2}, "written must be at least 0, found -2"),
         (Recipe, {**ENCODER, **LABELLER, "reranked": 0}, "Recipe.reranked must be at least 1, found 0"),
         (CltrRecipe, {"models": {"own": "x", "parts": "y"}}, "names 'own', which others start from"),
         (
@@ -60,7 +77,7 @@ def test_an_error_has_no_calls_of_gin():
         (TableRecipe, {**ENCODER, "vocabulary": "spiece.model"}, "backbone brings its own vocabulary"),
         (TableRecipe, {**ENCODER, "train": {"claim_only": "a.gin"}, "teacher": "x"}, "teaches the model 'closed'"),
         (TableRecipe, {**ENCODER, "train": {"claim_only": "a.gin"}, "written": 9}, "learned by the model 'closed'"),
-        (TableRecipe, {"written": -1}, "written must be 0 or more, found -1"),
+        (TableRecipe, {"written": -1}, "written must be at least 0, found -1"),
         (TableRecipe, {"wrong_tables": 2}, "wrong_tables must lie between 0 and 1, found 2"),
         (PointerRecipe, {"train": {"pairs": "a"}}, "PointerRecipe.train names pairs"),
         (PointerRecipe, {"train": {"documents": "a"}}, "file for 'evidence'"),
@@ -104,7 +121,7 @@ def test_settings_of_questions(setting, told):
 @pytest.mark.parametrize(
     "recipe, folder, setting",
     [
-        *((Recipe, "list5", setting) for setting in ("candidates", "train_claims", "vocabulary_size")),
+        *((Recipe, "list5", setting) for setting in ("candidates", "train_claims", "negative_rounds", "max_tokens")),
         (TableRecipe, "open_tables", "report_claims"),
         (CltrRecipe, "cltr", "report_questions"),
         (PointerRecipe, "deseption", "candidates"),
@@ -149,3 +166,81 @@ def settings_of_questions(recipe):
 def test_what_was_ranked_or_read_serves_another_model_too(made, settings_of, some, more):
     found, again = (settings_of(made(**ENCODER, train=dict.fromkeys(names, "a.gin"))) for names in (some, more))
     assert found and found == again
+
+
+@pytest.mark.parametrize(
+    "binding, message",
+    [
+        (
+            "TRAIN_STEPS = 5",
+            "TRAIN_STEPS is set and Recipe does not read it. Recipe.train takes the settings of a model's",
+        ),
+        ("train.eval_period = 5", "train.eval_period is set and Recipe does not read it"),
+        ("Recipe.documents = [1", "Recipe.documents = [1: a bracket or a quote is not closed"),
+        ("Recipe.documents = %FOO", "the macro FOO is read and nothing sets it. Give --gin.FOO=…"),
+        ("Recipe.ranking_window = 5", "Recipe.ranking_window must be a list of whole numbers, found 5"),
+        (
+            "Recipe.train = {'rank_entities': ('x.gin',)}",
+            "train['rank_entities'] must be a gin file, or a pair of it and",
+        ),
+        (
+            "Recipe.train = {'rank_entities': None}",
+            "train['rank_entities'] must be a gin file, or a pair of it and values",
+        ),
+        ("Recipe.initial = {'rank_entities': 5}", "Recipe.initial['rank_entities'] must be a text, found 5"),
+    ],
+)
+def test_a_mistake_in_a_recipe_is_named(binding, message):
+    with pytest.raises(LisaxError, match=re.escape(message)):
+        Recipe.read(["experiments/list5/scratch.gin"], [binding])
+
+
+def test_a_setting_that_a_macro_gives_is_read(tmp_path):
+    (tmp_path / "mine.gin").write_text("include 'experiments/list5/scratch.gin'\nRecipe.documents = %MINE\n")
+    assert Recipe.read([tmp_path / "mine.gin"], ["MINE = 7"]).documents == 7
+
+
+@pytest.mark.parametrize("model, start", [("rank_entities", "label_listwise"), ("base", "base")])
+def test_a_model_starts_from_one_that_is_trained_before_it(tmp_path, model, start):
+    world.write(tmp_path / "data", 20)
+    train = dict.fromkeys(("base", "rank_entities", "label_listwise"), "experiments/list5/micro.gin")
+    run = List5(open_folder(tmp_path / "data"), tmp_path / "out", Recipe(train=train, initial={model: start}))
+    order = "the order is base, rank_entities, label_listwise"
+    with pytest.raises(LisaxError, match=f"initial..{model}.. is '{start}', which is not trained before it; {order}"):
+        run.plan()
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({"vocabulary": "missing.model"}, "Recipe.vocabulary: missing.model: no such vocabulary"),
+        ({"initial": {"rank_entities": "missing"}}, "Recipe.initial['rank_entities'] is 'missing', which is neither a"),
+        ({"initial": {"rank_entities": "base"}}, "Recipe.train does not name it"),
+        (
+            {"labeller": "nope"},
+            "Recipe.labeller is 'nope', which is neither a checkpoint or bundle nor a name of `lisax",
+        ),
+        ({"zero_shot": "bm25,nope"}, "Recipe.zero_shot is 'nope'"),
+        (
+            {"TRAIN_STEP": 20},
+            "['rank_entities']: gin: the macro TRAIN_STEP is set and nothing reads it. Did you mean T",
+        ),
+        ({"TRAIN_STEPS": "x"}, "(set by TRAIN_STEPS) must be a whole number, found 'x'"),
+        ({"TRAIN_STEPS": 0}, "Recipe.train['rank_entities']: TRAIN_STEPS must be at least 1, found 0"),
+    ],
+)
+def test_wrong_inputs_are_named_before_any_stage(settings, message):
+    values = {name: settings.pop(name) for name in [*settings] if name.isupper()}
+    train = {"rank_entities": ("experiments/list5/micro.gin", values)}
+    Recipe(train={"rank_entities": "experiments/list5/micro.gin"}, labeller="minilm-text").check_inputs()
+    with pytest.raises(LisaxError, match=re.escape(message)):
+        Recipe(train=train, **settings).check_inputs()
+
+
+@pytest.mark.parametrize(
+    "recipe, name",
+    [(QuestionRecipe, "udt_qa/world"), (CltrRecipe, "cltr/world"), (PointerRecipe, "deseption/world")]
+    + [(TableRecipe, "open_tables/world"), (Recipe, "list5/minilm")],
+)
+def test_recipes_of_ours_have_no_wrong_input(recipe, name):
+    recipe.read([f"experiments/{name}.gin"]).check_inputs()

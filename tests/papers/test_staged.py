@@ -88,7 +88,7 @@ def entered(path, text="A = 1\n"):
 
 def test_a_changed_setting_makes_its_stage_again_and_those_after_it(tmp_path):
     assert ran(tmp_path) == ["first", "second", "third"]
-    assert ran(tmp_path) == ran(tmp_path, seed=9, vocabulary_size=7) == []  # nobody reads these
+    assert ran(tmp_path) == ran(tmp_path, seed=9, vocabulary_size=700) == []  # nobody reads these
     assert ran(tmp_path, limit=3) == ["second", "third"]
     assert ran(tmp_path, limit=3, depth=5) == ["first", "second", "third"]
     assert (tmp_path / "out" / "first").read_text() == "(1, 5)"
@@ -130,7 +130,7 @@ def test_files_that_the_data_do_not_name_change_no_input(tmp_path):
         (lambda run: run.recipe.scaled(3), "depth", None, {"limit": 1}),
         (lambda run: run.recipe.area > 1, "area", {"width": 3}, {"seed": 3}),
         (lambda run: helper(run.recipe), "sizes.low", {"sizes": Sizes(low=2)}, {"sizes": Sizes(high=3)}),
-        (lambda run: run.half, "vocabulary_size", {"vocabulary_size": 8}, {"seed": 3}),
+        (lambda run: run.half, "vocabulary_size", {"vocabulary_size": 800}, {"seed": 3}),
         (lambda run: run.colour, "colour", {"seed": 1}, {"limit": 1}),
         (lambda run: run.data, "data_files", None, {"seed": 3}),
         (
@@ -173,7 +173,7 @@ def test_two_stages_that_read_a_computed_value_both_depend_on_it(tmp_path):
             return [Stage(name, [], [self.out / name], work[name]) for name in work]
 
     Twice(tmp_path).run()
-    run = Twice(tmp_path, Recipe(vocabulary_size=6))
+    run = Twice(tmp_path, Recipe(vocabulary_size=600))
     run.run()
     assert run.ran == ["one", "two"]
 
@@ -223,6 +223,7 @@ def test_the_plan_says_what_would_be_done_and_writes_nothing(tmp_path):
     ran(tmp_path)
     assert states() == ["done"] * 3
     assert states(limit=1) == ["done", "again: limit changed", "again: second changed"]
+    assert Run(tmp_path, Recipe(limit=1)).plan()[1].settings == {"limit": 1}
     (tmp_path / "out" / "first").unlink()
     assert states() == ["again: first is missing", "done", "done"]
     run = Run(tmp_path, Recipe(limit=4), told=lambda run: 1 / 0)

@@ -141,6 +141,12 @@ def test_what_does_not_fit_is_said(folder, encoder, tmp_path):
     for columns in (0, "3", True):
         with pytest.raises(LisaxError, match="`columns` must be an integer from 1 on"):
             register("mine", folder=folder, vocabulary=encoder / "tokenizer.json", columns=columns)
+    with pytest.raises(LisaxError, match="`columns` is for claims that tables decide: leave it out"):
+        register("mine", folder=folder, vocabulary=encoder / "tokenizer.json", columns=2)
+    with pytest.raises(
+        LisaxError, match="`tables` must be a tables.jsonl or a folder of tables, found .*x.csv: give its"
+    ):
+        register("mine", claims={"train": "c.jsonl"}, tables=tmp_path / "x.csv", vocabulary="minilm")
     assert not (folder / "mine_tasks").exists()
 
 

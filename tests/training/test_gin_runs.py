@@ -267,6 +267,7 @@ def test_names_that_are_not_read_are_errors(binding, message):
         ("train.actions = {}\n", "mine.gin:1: train.actions is T5X's"),
         ("\nfrom t5x.contrib.moe import models\n", "from t5x.contrib.moe import models: T5X's core is read"),
         ("\n# für uns\n", "mine.gin:2: byte 4 is not UTF-8"),
+        ("\ntrain.log_period = [1,\n 2\n\nX = 3\n", "mine.gin:2: a bracket or a quote is not closed"),
         ("# a\r\n\r\nBATCHSIZE = 4\r\n", "mine.gin:3: the macro BATCHSIZE is set and nothing reads it"),
     ],
 )

@@ -16,7 +16,8 @@ from lisax.formats.vocabulary import train_vocabulary
 from lisax.models.architectures import T5Config
 from lisax.models.decoding import Decoding
 from lisax.training.data import DatasetConfig, VocabularyFile, check_vocabulary
-from lisax.training.gin_files import STRING, configured
+from lisax.training.gin_files import configured
+from lisax.training.gin_text import STRING
 from lisax.training.losses import Loss
 from lisax.training.optimizers import Adafactor, AdamW
 from lisax.training.t5x_names import as_static

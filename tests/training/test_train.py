@@ -14,6 +14,8 @@ from checkpoint_files import assert_same, parameters_of
 from memory_task import MODEL, config, restoring, source
 
 from lisax.errors import LisaxError
+from lisax.files.writing import write_json
+from lisax.papers.base import used_step
 from lisax.training.optimizers import AdamW
 from lisax.training.schedules import Schedule
 from lisax.training.train import Trainer, train
@@ -91,7 +93,7 @@ def test_saved_parameters_are_those_of_the_run(whole):
 
 
 def test_best_checkpoint_stays(tmp_path):
-    figures = {2: 0.1, 4: 0.9, 6: 0.5, 8: 0.9}
+    figures, losses = {2: 0.1, 4: 0.9, 6: 0.5, 8: 0.9}, {2: 0.1, 4: 0.2, 6: 0.3, 8: 0.4}
     saved = SaveCheckpointConfig(period=100, keep=1, best_metric="figure")
     result = train(
         config(
@@ -100,16 +102,20 @@ def test_best_checkpoint_stays(tmp_path):
             save=saved,
             eval_period=2,
             dev_data=None,
-            evaluate=lambda parameters, step: {"figure": figures[step]},
+            evaluate=lambda parameters, step: {"figure": figures[step], "loss": losses[step]},
         )
     )
     assert complete_steps(tmp_path) == [4, 8]
     assert result.best == best_checkpoint(tmp_path) == tmp_path / "checkpoint_4"
     assert read_metrics(result.best)["best"] == {"metric": "figure", "mode": "max", "value": 0.9}
+    assert used_step(result) == "step 4, the best of 8, figure 0.9000, loss 0.2000"
     write_chosen(tmp_path, 8, {"metric": "recall@5", "value": 0.5})
     assert best_checkpoint(tmp_path) == resolve_checkpoint(tmp_path) == tmp_path / "checkpoint_8"
     write_chosen(tmp_path, 6, {"metric": "recall@5", "value": 0.5})  # which is gone
     assert best_checkpoint(tmp_path) == tmp_path / "checkpoint_4"
+    for loss in (0.2, 0.1):  # of equal figures and losses the later step is best, too
+        write_json(tmp_path / "checkpoint_8/metrics.json", read_metrics(result.best) | {"metrics": {"loss": loss}})
+        assert best_checkpoint(tmp_path) == tmp_path / "checkpoint_8"
 
 
 def test_the_lowest_loss_is_best_and_values_of_another_metric_do_not_count(tmp_path):

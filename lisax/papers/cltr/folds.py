@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import json
 import os
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,12 +33,15 @@ from lisax.retrieval.runs import read_qrels, read_run
 
 
 class FoldData(Dataset):
-    """A dataset whose questions are split by one fold of cross-validation: `train`, and the held-out `test`."""
+    """A dataset whose questions are split by one fold of cross-validation: `train`, and the held-out `test`. `dealt`
+    is a digest of their ids, in a list."""
 
     def __init__(self, data: Dataset, train: Sequence[Question], held_out: Sequence[Question]):
         super().__init__(data.folder, {})
         self.layout, self._data = data.layout, data
         self._dealt = {TRAIN: train, REPORT: held_out}
+        ids = json.dumps([[question.id for question in part] for part in (train, held_out)])
+        self.dealt = [hashlib.sha256(ids.encode()).hexdigest()]
 
     def may_read(self, file):
         return self._data.may_read(file)

@@ -72,6 +72,11 @@ class QuestionPipeline(Pipeline):
         super().check_data()
 
     @fact
+    def data_files(self) -> list:
+        """The files of the data and, in cross-validation, the fold's deal of the questions, which no file has."""
+        return [*self.files_of(self._data), *getattr(self._data, "dealt", ())]
+
+    @fact
     def train_splits(self) -> list[str]:
         return [split for split in self.recipe.train_splits or TRAIN_SPLITS if split in self.data.question_splits]
 

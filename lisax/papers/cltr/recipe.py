@@ -83,11 +83,8 @@ class CltrRecipe(PaperRecipe):
             raise LisaxError(
                 "CltrRecipe: a 'retriever' is trained, on a backbone: name it in train and give the backbone"
             )
-        self.check_share("aggregation_threshold")
         if self.backbone is not None and AGGREGATION in self.train:
             raise LisaxError("CltrRecipe.train names 'aggregation', which is for T5: leave it out with a backbone")
-        self.check_positive("pool", "scored", "answer_cells", "gold_tables", "own_questions")
-        self.check_positive("retriever_negatives", "question_tokens")
 
     @property
     def learns(self) -> bool:

@@ -59,4 +59,3 @@ class PointerRecipe(PagesRecipe):
         self.check_choice("hops", 1, 2)
         if not 0 < self.documents <= self.candidates:
             raise LisaxError(f"PointerRecipe.documents is {self.documents}: from 1 to the {self.candidates} candidates")
-        self.check_positive("sentences")

@@ -117,10 +117,6 @@ class Recipe(PagesRecipe):
             raise LisaxError(
                 f"Recipe.train names '{RERANK}', which orders the results of a backbone's vectors: name a backbone"
             )
-        self.check_positive("reranked")
-        for name in ("contrasts", "written"):
-            if getattr(self, name) < 0:
-                raise LisaxError(f"Recipe.{name} must be 0 or more, found {getattr(self, name)}")
         if self.teacher is not None and self.backbone is None:
             raise LisaxError("Recipe.teacher teaches pair scorers: name a backbone")
         if self.backbone is not None:

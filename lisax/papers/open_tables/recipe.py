@@ -73,14 +73,10 @@ class TableRecipe(ClaimsRecipe):
                 f"TableRecipe.strategy '{self.strategy}' matches the whole claim: TableRecipe.entities is for "
                 "strategies of entities, leave it 'spans'"
             )
-        self.check_share("wrong_tables")
         if self.teacher is not None and not self.reads_singly:
             raise LisaxError("TableRecipe.teacher teaches the model 'closed' with a backbone: name both")
-        if self.written < 0:
-            raise LisaxError(f"TableRecipe.written must be 0 or more, found {self.written}")
         if self.written and not self.reads_singly:
             raise LisaxError("TableRecipe.written is learned by the model 'closed' with a backbone: name both")
-        self.check_positive("columns")
 
     @classmethod
     def is_model(cls, name: str) -> bool:

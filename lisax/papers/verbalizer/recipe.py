@@ -49,7 +49,6 @@ class VerbalizerRecipe(BaseRecipe):
         super().__post_init__()
         if not {T_F, T_F_ID_T} <= self.train.keys():
             raise LisaxError(f"VerbalizerRecipe.train must name a gin file for {T_F} and for {T_F_ID_T}")
-        self.check_share("threshold", "target_threshold")
 
     @property
     def models(self) -> tuple[str, ...]:
