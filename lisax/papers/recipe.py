@@ -20,49 +20,25 @@ from lisax.sampling.splits import BY
 from lisax.weights.pretrained import is_named
 
 WARM_UP = "warm_up"
-# The least value of a setting of any recipe, and the greatest or None; a setting that is None has no bounds, and those
-# of a list are the bounds of its values.
+# Settings of the recipes by the bounds of their values: the least, and the greatest or None. A setting that is None has
+# no bounds, and those of a list are the bounds of its values.
+COUNTS = """
+train_claims validation_claims report_claims train_questions validation_questions report_questions
+attacked_claims checked_claims claim_passages report_records target_units warm_up_pages documents candidates
+train_candidates retrieved mined reranked sentences columns pool scored answer_cells gold_tables own_questions
+retriever_negatives negative_rounds max_tokens pointwise_max_tokens list_max_tokens claim_max_tokens target_tokens
+question_tokens title_tokens sentence_tokens table_tokens text_tokens passage_tokens answer_tokens places beam_size
+max_pairs target_pairs plain_word_count long_cell_words
+"""
+NOT_NEGATIVE = """
+seed label_seed fusion_seed k1 k1_grid contrasts written weak_sentences infused_lists negative_tables negative_columns
+negative_parts hard_parts title_negatives negatives swapped_copies
+"""
+SHARES = "b b_grid aggregation_threshold wrong_tables threshold target_threshold"
 BOUNDS: Mapping[str, tuple[float, float | None]] = {
-    **dict.fromkeys(
-        (
-            *(f"{role}_{kind}" for role in ("train", "validation", "report") for kind in ("claims", "questions")),
-            *("attacked_claims", "checked_claims", "claim_passages", "report_records", "target_units", "warm_up_pages"),
-            *("documents", "candidates", "train_candidates", "retrieved", "mined", "reranked", "sentences", "columns"),
-            *(
-                "pool",
-                "scored",
-                "answer_cells",
-                "gold_tables",
-                "own_questions",
-                "retriever_negatives",
-                "negative_rounds",
-            ),
-            *("max_tokens", "pointwise_max_tokens", "list_max_tokens", "claim_max_tokens", "target_tokens"),
-            *("question_tokens", "title_tokens", "sentence_tokens", "table_tokens", "text_tokens", "passage_tokens"),
-            *(
-                "answer_tokens",
-                "places",
-                "beam_size",
-                "max_pairs",
-                "target_pairs",
-                "plain_word_count",
-                "long_cell_words",
-            ),
-        ),
-        (1, None),
-    ),
-    **dict.fromkeys(
-        (
-            *("seed", "label_seed", "fusion_seed", "k1", "k1_grid", "contrasts", "written", "weak_sentences"),
-            *("infused_lists", "negative_tables", "negative_columns", "negative_parts", "hard_parts"),
-            *("title_negatives", "negatives", "swapped_copies"),
-        ),
-        (0, None),
-    ),
-    **dict.fromkeys(
-        ("b", "b_grid", "aggregation_threshold", "wrong_tables", "threshold", "target_threshold"),
-        (0, 1),
-    ),
+    **dict.fromkeys(COUNTS.split(), (1, None)),
+    **dict.fromkeys(NOT_NEGATIVE.split(), (0, None)),
+    **dict.fromkeys(SHARES.split(), (0, 1)),
     "vocabulary_size": (3 + len(PUNCTUATION), None),  # padding, the end, unknown pieces, and these
 }
 
