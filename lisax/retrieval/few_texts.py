@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from lisax.retrieval.bm25_builder import K1, B
 from lisax.retrieval.terms import stems
 
-
 KEPT = 10_000  # texts whose terms are kept: those of a small folder are scored for each claim
 
 
