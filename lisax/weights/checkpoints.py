@@ -171,7 +171,7 @@ def latest_checkpoint(model_dir: str | os.PathLike) -> Path | None:
 
 def best_checkpoint(model_dir: str | os.PathLike) -> Path | None:
     """The checkpoint that was chosen (`write_chosen`), or else the one best on the metric that training chose the newest
-    by, of equals the one of the lower loss, then the later; None if no checkpoint has one."""
+    by, of equals the one of the lower loss, then the earlier; None if no checkpoint has one."""
     if (chosen := _chosen(model_dir)) is not None:
         return chosen
     folders = [checkpoint_folder(model_dir, step) for step in complete_steps(model_dir)]
@@ -185,7 +185,7 @@ def best_checkpoint(model_dir: str | os.PathLike) -> Path | None:
         return sign * metrics[folder]["best"]["value"], -metrics[folder].get("metrics", {}).get("loss", math.inf)
 
     same = [folder for folder in metrics if metrics[folder]["best"].get("metric") == newest.get("metric")]
-    return max(reversed(same), key=goodness)
+    return max(same, key=goodness)
 
 
 def write_chosen(model_dir: Path, step: int, figures: Mapping[str, Any]) -> None:

@@ -171,7 +171,7 @@ def test_tables_in_an_archive(official, tmp_path):
     with pytest.raises(DataError, match="more/1.csv:1: field 'id': duplicate id '1.csv'"):
         list(open_folder(folder).tables())
     archive.write_bytes(packed())
-    assert "no tables" in check(folder).problems[-1]
+    assert "no table: expected files *.csv" in check(folder).problems[-1]
 
 
 def test_a_byte_order_mark_is_no_part_of_the_header(official):

@@ -70,7 +70,7 @@ def test_files_of_models_and_of_the_warm_up_are_found(run, tmp_path, monkeypatch
         with gin_files.configured("train", gin_files_of_run, bindings) as config:
             trained[str(Path(config.model_dir).relative_to(tmp_path / "out"))] = config.model.mlp_dim
             Path(config.model_dir).mkdir(parents=True)
-        return SimpleNamespace(step=0, metrics={})
+        return SimpleNamespace(step=0, metrics={}, best=None)
 
     monkeypatch.setattr(gin_files, "run_gin", read_alone)
     world.write(tmp_path / "world", 60, seed=1)
