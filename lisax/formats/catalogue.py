@@ -50,10 +50,10 @@ _SENTENCES = {CLAIM_ONLY: 0, LABEL_LISTWISE: 2}
 
 
 def template(text_format: Format, preset: Preset, *, pairs: bool) -> list[str] | None:
-    """The wording of an input for programs that do not use LisaX: its one text or, with `pairs`, its two, in which
-    {claim}, {title1}, {sentence1} and {entity1} stand for these; of a sentence without a title the title and its
-    separator are left out. The facts that labellers of pairs read of numbers (`number_facts`) are left out. None for
-    formats of tables, whose wording depends on the cells."""
+    """The wording of an input for programs that do not use LisaX: its text or, with `pairs`, its two texts, with the
+    placeholders {claim}, {title1}, {sentence1} and {entity1}. A sentence without a title has no separator either. The
+    wording leaves out the facts that labellers of pairs read (`number_facts`). None for formats of tables, whose wording
+    depends on the cells."""
     if text_format.example is not Example:
         return None
     sentences = (

@@ -125,16 +125,6 @@ class Training(Staged):
             after.append(WARM_UP)
         return Stage(f"train.{model}", after, [self.model_dir(model)], functools.partial(self._train, model))
 
-    def check_order(self, names: Sequence[str]) -> None:
-        """Raises an error for a model that starts from one that is not trained before it."""
-        trained = [name.removeprefix("train.") for name in names if name.startswith("train.")]
-        for model, start in self._recipe.initial.items():
-            if {model, start} <= {*trained} and trained.index(start) >= trained.index(model):
-                raise LisaxError(
-                    f"{type(self._recipe).__name__}.initial['{model}'] is '{start}', which is not trained before it; the "
-                    f"order is {', '.join(trained)}"
-                )
-
     def start_of(self, model: str) -> str | Path | None:
         """The checkpoint that a model's training starts from; None: from nothing."""
         initial = self.recipe.initial.get(model)

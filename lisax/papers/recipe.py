@@ -20,8 +20,7 @@ from lisax.sampling.splits import BY
 from lisax.weights.pretrained import is_named
 
 WARM_UP = "warm_up"
-# Settings of the recipes by the bounds of their values: the least, and the greatest or None. A setting that is None has
-# no bounds, and those of a list are the bounds of its values.
+# Settings of the recipes by the least and the greatest value. A setting may be None, and a list of such values.
 COUNTS = """
 train_claims validation_claims report_claims train_questions validation_questions report_questions
 attacked_claims checked_claims claim_passages report_records target_units warm_up_pages documents candidates
@@ -35,11 +34,11 @@ seed label_seed fusion_seed k1 k1_grid contrasts written weak_sentences infused_
 negative_parts hard_parts title_negatives negatives swapped_copies
 """
 SHARES = "b b_grid aggregation_threshold wrong_tables threshold target_threshold"
-BOUNDS: Mapping[str, tuple[float, float | None]] = {
-    **dict.fromkeys(COUNTS.split(), (1, None)),
-    **dict.fromkeys(NOT_NEGATIVE.split(), (0, None)),
+BOUNDS: Mapping[str, tuple[float, float]] = {
+    **dict.fromkeys(COUNTS.split(), (1, math.inf)),
+    **dict.fromkeys(NOT_NEGATIVE.split(), (0, math.inf)),
     **dict.fromkeys(SHARES.split(), (0, 1)),
-    "vocabulary_size": (3 + len(PUNCTUATION), None),  # padding, the end, unknown pieces, and these
+    "vocabulary_size": (3 + len(PUNCTUATION), math.inf),  # padding, the end, unknown pieces, and these
 }
 
 # Settings that name models which are not trained here.
@@ -158,14 +157,10 @@ class BaseRecipe:
             name, value = f"{type(self).__name__}.{field.name}", getattr(self, field.name)
             if field.name.endswith("_window") and not (len(value) == 2 and 1 <= value[0] <= value[1]):
                 raise LisaxError(f"{name} must be two ranks, the first and the last, from 1 on, found {value}")
-            least, most = BOUNDS.get(field.name, (-math.inf, None))
-            for number in value if isinstance(value, (list, tuple)) else [value]:
-                if (
-                    field.name in BOUNDS
-                    and number is not None
-                    and not least <= number <= (math.inf if most is None else most)
-                ):
-                    wanted = f"be at least {least}" if most is None else f"lie between {least} and {most}"
+            if field.name in BOUNDS and value is not None:
+                least, most = BOUNDS[field.name]
+                if not all(least <= one <= most for one in (value if isinstance(value, (list, tuple)) else [value])):
+                    wanted = f"be at least {least}" if most == math.inf else f"lie between {least} and {most}"
                     raise LisaxError(f"{name} must {wanted}, found {value}")
 
     @classmethod
@@ -306,9 +301,8 @@ def _check_training(model: GinOfModel) -> None:
 
     gin_file, values = file_and_bindings(model)
     with configured("train", [gin_file], bindings_of({**OF_THE_RUN, **values})) as config:
-        if (
-            steps := config.relative_steps if config.total_steps is None else config.total_steps
-        ) is not None and steps < 1:
+        steps = config.relative_steps if config.total_steps is None else config.total_steps
+        if steps is not None and steps < 1:
             raise LisaxError(f"TRAIN_STEPS must be at least 1, found {steps}")
 
 

@@ -62,23 +62,22 @@ class Staged(ABC):
     def stages(self) -> Sequence[Stage]:
         """The stages in running order."""
 
-    def check_order(self, names: Sequence[str]) -> None:  # noqa: B027
-        """Raises an error for a recipe that asks for another order of the named stages."""
-
     @functools.cached_property
     def graph(self) -> Mapping[str, Stage]:
         """The stages by name, in running order.
 
-        Raises `ValueError` where a stage precedes one of its dependencies or writes an output of another stage."""
+        Raises LisaxError if a stage precedes one of its dependencies, as a recipe may ask for, and ValueError if it
+        writes an output of another stage."""
         graph: dict[str, Stage] = {}
         written: dict[Path, str] = {}
-        stages = self.stages()
-        self.check_order([stage.name for stage in stages])
-        for stage in stages:
+        for stage in self.stages():
             if stage.name in graph:
                 raise ValueError(f"two stages are named {stage.name}")
             if missing := [name for name in stage.after if name not in graph]:
-                raise ValueError(f"stage {stage.name} waits for {', '.join(missing)}, not before it in the list")
+                raise LisaxError(
+                    f"the stage {stage.name} waits for {', '.join(missing)}, which does not come before it: `initial` of a "
+                    "recipe names models that are trained earlier"
+                )
             for path in stage.outputs:
                 if written.setdefault(path, stage.name) != stage.name:
                     raise ValueError(f"stages {written[path]} and {stage.name} both write {path}")

@@ -39,7 +39,7 @@ def affirmed(claim: str) -> str | None:
 
 
 def unrestricted(claim: str) -> str | None:
-    """The claim without its one `only`, which holds wherever the claim does; None if there is none."""
+    """The claim without its one `only`, which is true if the claim is; None for another claim."""
     return ONLY.sub("", claim) if len(ONLY.findall(claim)) == 1 else None
 
 

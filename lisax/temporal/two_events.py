@@ -1,4 +1,4 @@
-"""Rules on two events of the evidence: which came first, how old somebody was, who lived to see what."""
+"""Rules on two events of the evidence: their order, a person's age, and whether a person lived at the time."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ LISTS = {int: "a list of whole numbers", float: "a list of numbers", str: "a lis
 
 
 def is_a(value: Any, hint: Any) -> bool:
-    """Whether a value that gin set is of an annotated type: numbers may be whole, and lists stand for tuples."""
+    """Whether a value that gin set is of an annotated type: an integer is also a number, and a list also a tuple."""
     origin, inner = typing.get_origin(hint) or hint, typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         return any(is_a(value, one) for one in inner)

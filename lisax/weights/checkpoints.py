@@ -327,10 +327,7 @@ class CheckpointWriter:
         self._folder = folder = checkpoint_folder(self._model_dir, step)
         try:
             if hosts.is_first():
-                try:
-                    self._write_beside(folder, step, metrics)
-                except FileNotFoundError:  # MODEL_DIR was removed meanwhile, which need not end the run
-                    self._write_beside(folder, step, metrics)
+                self._write_beside(folder, step, metrics)
             hosts.wait_for_all(folder.name)
             if self._config.dtype == "bfloat16":
                 state = state._replace(parameters=jax.tree.map(lambda leaf: leaf.astype("bfloat16"), state.parameters))
@@ -374,8 +371,6 @@ class CheckpointWriter:
         try:
             self._orbax.wait_until_finished()
         except Exception as error:  # Orbax wraps whatever its threads met
-            if not self._folder.is_dir():
-                raise LisaxError(f"the checkpoint {self._folder} was removed while it was being saved") from error
             raise save_error(self._folder, error) from error
         self._prune()
 

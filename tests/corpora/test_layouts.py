@@ -1,4 +1,4 @@
-"""Every layout reads what it says it has: a misspelled method is no empty corpus."""
+"""Each layout overrides the readers of its kind, so that a misspelled method is an error and not an empty corpus."""
 
 import pytest
 

@@ -8,14 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import orbax.checkpoint as ocp
 import pytest
 from memory_task import config, source
 
 from lisax.devices.quiet import saving_quietly
 from lisax.errors import LisaxError
 from lisax.training.train import train
-from lisax.weights import checkpoints
 from lisax.weights.checkpoints import complete_steps
 from lisax.weights.model_folder import ModelFolder
 from lisax.weights.restore import load_parameters
@@ -126,34 +124,6 @@ def test_a_model_dir_removed_during_training(tmp_path, monkeypatch):
     result = train(config(tmp_path / "m", 12, train_data=vandal))
     assert result.step == 12 and complete_steps(tmp_path / "m")[-1] == 12
     assert load_parameters(ModelFolder.find(result.latest))
-
-
-def test_a_model_dir_removed_while_a_checkpoint_is_written(tmp_path, monkeypatch):
-    """While the files next to the state are written the run goes on; while the state is, the error says so."""
-    write_json, removals = checkpoints.write_json, [True]
-
-    def removed_once(path, value):
-        write_json(path, value)
-        if removals:
-            removals.pop()
-            shutil.rmtree(tmp_path / "m")
-            path.stat()
-
-    monkeypatch.setattr(checkpoints, "write_json", removed_once)
-    result = train(config(tmp_path / "m", 4))
-    assert result.step == 4 and load_parameters(ModelFolder.find(result.latest))
-
-    real = ocp.AsyncCheckpointer.wait_until_finished
-
-    def fails(self):
-        real(self)
-        if (tmp_path / "m" / "checkpoint_8" / "state").exists():
-            shutil.rmtree(tmp_path / "m")
-            raise ValueError("NOT_FOUND")
-
-    monkeypatch.setattr(ocp.AsyncCheckpointer, "wait_until_finished", fails)
-    with pytest.raises(LisaxError, match="checkpoint_8 was removed while it was being saved"):
-        train(config(tmp_path / "m", 8))
 
 
 def test_two_trainings_in_one_model_dir_are_refused(tmp_path):
