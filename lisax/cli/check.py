@@ -9,7 +9,7 @@ import click
 
 from lisax.cli.verbs import STREAM, Argument, AtWorkers, Count, Indexed, Local, Option, Probability, SkipBad, Target
 
-SMALL = "all of an index of at most 1,000 sentences, rows and edges"
+SMALL = "all of an index of at most 1,000 sentences, rows and edges that has no vectors"
 MinConfidence = Annotated[
     Probability | None,
     Option(

@@ -65,6 +65,7 @@ def check(folder) -> Summary:
     own.files()
     counts, labels, wanted = _claims(dataset, watch, own)
     counts |= _corpus(dataset, watch, wanted, own)
+    own.end()
     account = dataset.account() if isinstance(dataset, FileFolder) else None
     for skipped in account.skipped if account else ():
         if kind_of(Path(skipped.file)) and skipped.why != NOT_EVIDENCE:  # of a type that is read
@@ -126,7 +127,7 @@ def _claims(dataset: Dataset, watch: Watch, own: OwnChecks) -> tuple[dict[str, i
         counts[f"questions in {split}"] = with_cells = 0
         for question in dataset.questions(split, watch):
             counts[f"questions in {split}"] += 1
-            own.question(question)
+            own.question(question, split)
             with_cells += any(is_cell(unit) for unit in question.evidence)
             # WikiTableQuestions has retrieval sets with questions from its splits.
             if split_of.setdefault(question.id, split) != split and dataset.layout != "wikitablequestions":
@@ -153,12 +154,12 @@ def _claims(dataset: Dataset, watch: Watch, own: OwnChecks) -> tuple[dict[str, i
 def _corpus(dataset: Dataset, watch: Watch, wanted: Wanted, own: OwnChecks) -> dict[str, int]:
     """Counts of the corpus; removes every unit of the corpus from `wanted`."""
     counts: Counter[str] = Counter({"pages": 0, "sentences with text": 0})
+    before = watch.problem_count
     for document in dataset.documents(watch):
         counts["pages"] += 1
         for sentence in document.sentences:
             counts["sentences with text"] += bool(sentence.text)
             wanted.pop(sentence.id, None)
-    of_pages = watch.problem_count
     owners = {unit.rpartition("#")[0] for unit in wanted} | wanted.keys()
     for table in dataset.tables(watch):
         counts["tables"] += 1
@@ -171,7 +172,7 @@ def _corpus(dataset: Dataset, watch: Watch, wanted: Wanted, own: OwnChecks) -> d
             wanted.pop(unit, None)
     if not counts["pages"] and (counts["tables"] or counts["graphs"] or isinstance(dataset, StructureDataset)):
         del counts["pages"], counts["sentences with text"]
-    elif not counts["pages"] and watch.problem_count == of_pages:  # its tables or graphs may be the ones with problems
+    elif not counts["pages"] and watch.problem_count == before:  # a problem of its files may be why
         watch.problem(DataError("no tables" if isinstance(dataset, TableDataset) else "no pages", path=dataset.folder))
     return dict(counts)
 

@@ -6,8 +6,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Set
 
-_BROKEN = re.compile(r"(?<!\w)(\w++)([-\u00ad])\n(?!(?:and|or|und|oder)\b)(?=([a-z\u00df-\u024f]\w*+))")
+_AT_END = re.compile(r"[-\u00ad]\r?\n")
+_BROKEN = re.compile(r"(?<!\w)(\w++)([-\u00ad])\n(?=([a-z\u00df-\u024f]\w*+))")
+_JOINING = {"and", "or", "und", "oder"}  # after the first part of `pre- and postwar`
 _WHOLE = re.compile(r"(?<!\w)(?:(\w++)(?:-(?=(\w++)))?)")
+
+
+def is_broken(text: str) -> bool:
+    """Whether a line of the text ends in a hyphen."""
+    return _AT_END.search(text) is not None
 
 
 def whole_words(texts: Iterable[str]) -> set[str]:
@@ -24,6 +31,8 @@ def joined(text: str, known: Set[str], *, always: bool) -> str:
         first, mark, rest = match.groups()
         if mark == "-" and f"{first}-{rest}".lower() in known:
             return f"{first}-"
-        return first if always or mark != "-" or f"{first}{rest}".lower() in known else match[0]
+        if mark != "-" or f"{first}{rest}".lower() in known:
+            return first
+        return first if always and rest not in _JOINING else match[0]
 
     return _BROKEN.sub(join, text)

@@ -142,12 +142,12 @@ def expand(found: HtmlTable, place: Place) -> tuple[list[list[str]], list[bool]]
             if left == 1:
                 del hanging[column]
         column = 0
-        group = named = 0  # the rows of the first cell; the same after a cell that names this row
+        group = named = 0  # the rows of the first joined cell; the same after a cell that names this row
         for cell in row:
             while column in line:
                 column += 1
             text = str(cell)
-            group = group or cell.rows
+            group = group or (cell.rows if cell.rows > 1 else 0)
             named = group if cell.rows == 1 and not headers.is_number(text) else named
             below = "" if 1 < cell.rows == named and headers.is_amount(text) else text
             for spanned in range(column, min(column + cell.columns, limits.columns)):

@@ -115,7 +115,7 @@ def _rows(table: Element, place: Place, notes: list[Block]) -> tuple[list[list[s
     hanging: dict[int, tuple[int, str, str]] = {}  # column -> (rows still to fill, text of the next, of those below it)
     for row in table.iter(f"{TABLE}table-row"):
         cells: list[str] = []
-        group = named = 0  # the rows of the first cell; the same after a cell that names this row
+        group = named = 0  # the rows of the first joined cell; the same after a cell that names this row
         for cell in row:
             if cell.tag not in (f"{TABLE}table-cell", f"{TABLE}covered-table-cell"):
                 continue
@@ -134,7 +134,7 @@ def _rows(table: Element, place: Place, notes: list[Block]) -> tuple[list[list[s
             columns = int(cell.get(f"{TABLE}number-columns-spanned") or 1)
             down = int(cell.get(f"{TABLE}number-rows-spanned") or 1)
             if not covered:
-                group = group or down
+                group = group or (down if down > 1 else 0)
                 named = group if down == 1 and text and not headers.is_number(text) else named
             lower = "" if 1 < down == named and headers.is_amount(text) else text
             first = len(cells) - 1

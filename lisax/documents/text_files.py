@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from lisax.documents import encodings, headers, html
 from lisax.documents.blocks import ITEM, Block, Kind, Unread
-from lisax.documents.broken_words import joined, whole_words
+from lisax.documents.broken_words import is_broken, joined, whole_words
 from lisax.documents.grid import Place
 from lisax.text.dates import in_words
 from lisax.text.titles import one_line
@@ -63,7 +63,7 @@ def decode(path: Path, content: bytes, place: Place) -> str:
 def read_text(text: str) -> Iterator[Block]:
     """Paragraphs are separated by blank lines; a paragraph of one short line, or a line with a rule below it, is a
     heading, and lines of columns are a table."""
-    known = whole_words([text])
+    known = whole_words([text]) if is_broken(text) else frozenset()
     for first, lines in _paragraphs(text.splitlines()):
         place = f"line {first}"
         if (rows := _columns(lines)) is not None:

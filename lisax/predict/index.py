@@ -91,8 +91,8 @@ class Index(Protocol):
         return self.evidence(units) if 0 < len(units) <= WHOLE else None
 
     def _first_units(self, limit: int) -> list[str]:
-        """The ids of the first `limit` units; none if the index cannot be read in order, or searches with vectors, which
-        words do not limit."""
+        """The ids of the first `limit` units; none if the index cannot be read in order. An index with vectors finds
+        paraphrases without them."""
         return []
 
     def evidence(self, units: Iterable[Hit | str], limit: int | None = None, claim: str = "") -> list[Evidence]:

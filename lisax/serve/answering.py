@@ -314,6 +314,8 @@ class Engine(OpenIndexes):
         return {"verdicts": rows}
 
     def _row(self, checked: Checked) -> dict[str, Any]:
+        from lisax.predict.index import CANDIDATES
+
         verdict = checked.verdict
         # A text-to-text model gives no scores of single tables, and only a trained ranker's are probabilities.
         scored = verdict.sufficiency is not None if verdict.reads == "tables" else self._ranks_by_probability
@@ -324,7 +326,7 @@ class Engine(OpenIndexes):
             "evidence": [one.unit for one in verdict.evidence],
             "read": verdict.read_units,
             "scores": [one.score for one in verdict.evidence] if scored else [],
-            "candidates": [one.unit for one in checked.found],
+            "candidates": [one.unit for one in checked.found[:CANDIDATES]],
             "computed": {one.unit: one.computed for one in verdict.evidence if one.computed},
             **({"deciding": verdict.deciding} if verdict.deciding else {}),
             **({"read_together": True} if not (verdict.decided_by or verdict.ruling) else {}),

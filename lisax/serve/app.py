@@ -94,7 +94,9 @@ class Page:
 
     def blank_removed(self) -> None:
         """Removes the texts of uploads that are gone from stored answers."""
-        self.store.blank_removed({corpus.id for corpus in self.library})
+        answered = self.store.answered_uploads()  # first: a later answer is from an upload that is there
+        if gone := answered - {corpus.id for corpus in self.library}:
+            self.store.blank(gone)
 
     def render(
         self,

@@ -307,9 +307,11 @@ class Library:
             with contextlib.suppress(FileNotFoundError):  # another server removes it as well
                 (self.folder / corpus_id).rename(gone)
             self._listed = None
-            self._list_uploads()
-            with contextlib.suppress(FileNotFoundError):
-                shutil.rmtree(gone)
+            try:
+                self._list_uploads()
+            finally:  # the files go, whatever `dropped` raises
+                with contextlib.suppress(FileNotFoundError):
+                    shutil.rmtree(gone)
         return True
 
     def remove_old(self) -> None:

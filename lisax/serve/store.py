@@ -131,21 +131,25 @@ class Store:
         rows = self._read("SELECT * FROM answers WHERE id = ?", (answer_id,))
         return _answer(rows[0]) if rows else None
 
-    def blank_removed(self, there: Collection[str]) -> None:
-        """Removes all texts of documents from answers from uploads that are not `there` any more; the questions and
-        their feedback stay."""
+    def answered_uploads(self) -> set[str]:
+        """The ids of the uploads that answers have texts of."""
+        return {
+            row["corpus"]
+            for row in self._read("SELECT DISTINCT corpus FROM answers WHERE json_extract(result, '$.uploaded')")
+        }
+
+    def blank(self, corpora: Collection[str]) -> None:
+        """Removes all texts of documents from the answers from these corpora; the questions and their feedback stay."""
+        kept = ", ".join(f"'{field}', json_extract(result, '$.{field}')" for field in BLANK)
+        these = ", ".join("?" * len(corpora))
+        # A patch leaves out fields that are null.
+        self._change(
+            (
+                f"UPDATE answers SET result = json_patch('{{\"tables\": []}}', json_object({kept})) WHERE corpus IN ({these})",
+                tuple(corpora),
+            )
+        )
         with self._lock:
-            with self._db:
-                self._db.execute("BEGIN IMMEDIATE")
-                found = self._db.execute(
-                    "SELECT id, corpus, result FROM answers WHERE json_extract(result, '$.uploaded')"
-                ).fetchall()
-                for row in found:
-                    if row["corpus"] not in there:
-                        result = json.loads(row["result"])
-                        blank = {key: result[key] for key in BLANK if key in result} | {"tables": []}
-                        values = json.dumps(blank, ensure_ascii=False), row["id"]
-                        self._db.execute("UPDATE answers SET result = ? WHERE id = ?", values)
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     # --- Feedback -------------------------------------------------------------------------------

@@ -168,8 +168,14 @@ def test_claims_of_one_text_and_evidence_have_one_label_and_one_split(tmp_path):
     lines(tmp_path / "claims.train.jsonl", claims("SUPPORTS", "REFUTES"))
     error = "claim 'REFUTES1' has the text and the evidence of claim 'SUPPORTS0', which is SUPPORTS"
     assert check(tmp_path).problems == (f"{tmp_path}/claims.train.jsonl:2: field 'label': {error}",)
+    both = [["Olin_0", "Olin_1"]], [["Olin_1", "Olin_0"]]
+    lines(
+        tmp_path / "claims.train.jsonl",
+        [row | {"evidence": units} for row, units in zip(claims("SUPPORTS", "REFUTES"), both)],
+    )
+    assert check(tmp_path).problem_count == 1
     lines(tmp_path / "claims.train.jsonl", claims("SUPPORTS"))
-    lines(tmp_path / "claims.dev.jsonl", [claims("SUPPORTS")[0] | {"id": "other"}])
+    lines(tmp_path / "claims.dev.jsonl", [claims("SUPPORTS")[0] | {"id": "other", "claim": "olin is on the Ilm"}])
     leak = f"claims of dev with the text of a claim of train: 1, first at {tmp_path}/claims.dev.jsonl:1"
     assert check(tmp_path).warnings == (leak,)
 
@@ -179,13 +185,17 @@ def test_answers_are_in_their_cells(tmp_path):
     lines(tmp_path / "tables.jsonl", [table])
     cells = {"evidence": ["t#r0c1"]}
     asked = [{"id": str(i), "question": "How many?", "answers": a} | cells for i, a in enumerate([["1200"], ["7"], []])]
-    lines(tmp_path / "questions.train.jsonl", asked)
+    row = {"id": "3", "question": "Where?", "answers": ["Olin"], "evidence": ["t#r0c1", "t#r0c0"]}
+    lines(tmp_path / "questions.train.jsonl", [*asked, row])
     summary = check(tmp_path)
     assert summary.sound and [warning.partition(f"{tmp_path}")[0] for warning in summary.warnings] == [
         "questions without answers: 1, first at ",
-        "questions with an answer that the cell of their evidence does not hold: 1, first at ",
+        "questions with an answer that the cells of their evidence do not hold: 1, first at ",
     ]
     assert summary.warnings[1].endswith("train.jsonl:2")
+    lines(tmp_path / "questions.dev.jsonl", [row | {"id": "4"}])
+    leak = "questions of dev with the text of a question of train: 1, first at "
+    assert [warning for warning in check(tmp_path).warnings if warning.startswith(leak)]
 
 
 def test_files_that_are_not_read_are_named(tmp_path):
@@ -199,6 +209,9 @@ def test_files_that_are_not_read_are_named(tmp_path):
     assert "a field nearly named 'label' is ignored" in warnings[-1]
 
 
-def test_bad_graphs_are_one_problem(tmp_path):
-    lines(tmp_path / "graphs.jsonl", [{"id": "g"}])
-    assert check(tmp_path).problem_count == 1
+@pytest.mark.parametrize("name", ["graphs.jsonl", "pages.jsonl"])
+def test_a_bad_file_is_not_also_missing(tmp_path, name):
+    lines(tmp_path / name, [{"id": "g"}])
+    problems = check(tmp_path).problems
+    assert any(f"{name}:1" in problem for problem in problems)
+    assert not any(problem.endswith(": no pages") for problem in problems)

@@ -288,3 +288,13 @@ def test_a_teaser_is_not_the_main_content_and_quoted_messages_are_not_read():
     assert blocks(f"{text}<article><p>Read this as well: the pier.</p></article>")[0][1].startswith("The council")
     page = "<p>It is open.</p><div class='gmail_quote'>Is it open?</div><blockquote type=cite>No.</blockquote>Yes&shy;terday."
     assert [text for _, text in blocks(page)] == ["It is open.", "Yesterday."]
+
+
+def test_an_amount_of_a_group_is_in_its_first_row_whatever_stands_before_the_group(tmp_path):
+    rows = "<tr><td>1</td><td rowspan=2>A</td><td>Ann</td><td rowspan=2>1000</td></tr><tr><td>2</td><td>Bob</td></tr>"
+    head = "<tr><th>No.</th><th>Office</th><th>Name</th><th>Pay</th></tr>"
+    (tmp_path / "a.html").write_text(
+        f"<table>{head}{rows}<tr><td>3</td><td>B</td><td>Cid</td><td>500</td></tr></table>"
+    )
+    (table,) = read(tmp_path / "a.html").blocks
+    assert [row[3] for row in table.rows] == ["1000", "", "500"]
