@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -9,8 +11,8 @@ from hypothesis import strategies as st
 from lisax.faithful.facts import Facts, find, names_of, render
 from lisax.faithful.restoring import Restorer
 from lisax.formats.triples import Triples
+from lisax.text import quantities
 from lisax.text.folding import fold
-from lisax.text.quantities import whole
 
 
 def lost(pairs, text, title="", words=None):
@@ -165,9 +167,12 @@ def test_what_the_rule_says_otherwise_is_found(triples, data):
     if wanted:
         word = data.draw(st.sampled_from(sorted(wanted)))
         # In a text without the value's marks, what is left of its facts still shows that this one is gone; an equal
-        # quantity in other words (`five` and `5`) would stand for it.
-        amount = whole(word)
-        equal = {fact for fact in wanted if amount and (other := whole(fact)) and other.value == amount.value}
+        # quantity in another form (`five` for `5`, `.5` for `½`) would stand for it.
+        parts = (triples.title, *itertools.chain(*triples.pairs))
+        amounts = {
+            one.value for part in parts for one in quantities.find(part) if word in fold(part[one.start : one.end])
+        }
+        equal = {fact for fact in wanted if (amount := quantities.whole(fact)) and amount.value in amounts}
         kept = [fact for fact in sorted(wanted - equal) if fact != word and word not in fact]
         assert word in facts.judge(" , ".join(kept)).lost
 
