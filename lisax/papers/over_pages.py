@@ -40,7 +40,7 @@ from lisax.weights.model_folder import ModelFolder
 ATTACK, ATTACKED = "attack", "attacked"  # the stage, and the role of the attacked versions of the reported claims
 
 
-def open_uncalibrated(model: Path, reading: Mapping[str, int | bool]) -> Verifier:
+def open_uncalibrated(model: Path, reading: Mapping[str, int]) -> Verifier:
     """Loads a labeller without its temperature. `reading` sets its attributes (`Labeller`: `sentences`, `leading`)."""
     verifier = calibrating.uncalibrated(Verifier.open(model))
     for name, value in reading.items():
@@ -240,7 +240,7 @@ class PagePipeline(Pipeline):
         model: str,
         claims: Iterable[Claim],
         run: Mapping[str, Sequence[Hit | str]],
-        reading: Mapping[str, int | bool] | None = None,
+        reading: Mapping[str, int] | None = None,
     ) -> None:
         """Fits the temperature of a labeller on those held-out claims that the run has, and stores it with the model, as
         well as how it reads (`open_uncalibrated`) if it reads fewer sentences than are selected."""

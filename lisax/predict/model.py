@@ -25,7 +25,7 @@ class Model:
         self._scorer, self.vocabulary, self.card = scorer, vocabulary, card
         self.format, self.preset, self.calibration = card.format, card.preset, card.calibration
         self.columns, self.sentences, self.dropped_rows = card.get("columns"), card.get("sentences"), 0
-        self.leading = card.get("leading", False)
+        self.leading = card.get("leading", 0)
         self.pairs = is_pair_scorer(card)
         (self.max_tokens,) = card.needed("text.max_tokens")
         self.depth = depth_of(card)

@@ -149,9 +149,9 @@ class Labeller(Verifier):
     `depth`: the sentences of a verdict's evidence; None: five. A listwise labeller reads them all at once; one whose
     checkpoint gives a smaller number of training `sentences` (`Recipe.list_sentences`) reads the first, the first two
     and so on to that number, and gives the mean of its label probabilities. If its checkpoint has `leading`
-    (`Recipe.leading`), it reads sentences on their own before, until one of them is SURE to support or to refute the claim;
-    the one of them that is surest of that moves to the front. If that one is SURE of a label, only the longest list is
-    read with it, where a correction would be."""
+    (`Recipe.leading`), it reads that many sentences on their own before, until one of them is SURE to support or to refute
+    the claim; the one of them that is surest of that moves to the front. If that one is SURE of a label, only the longest
+    list is read with it, where a correction would be."""
 
     def __init__(self, model: Model, aggregate: str = AGGREGATE, depth: int | None = None):
         if aggregate not in AGGREGATES:
@@ -159,7 +159,7 @@ class Labeller(Verifier):
         self.model, self.aggregate, self.depth = model, aggregate, depth or LIST_LENGTH
         self.pointwise = model.format is LABEL_POINTWISE
         self.sentences = None if self.pointwise or depth else model.sentences
-        self.leading = self.sentences is not None and model.leading
+        self.leading = 0 if self.sentences is None else model.leading
         # A temperature fitted for one way of combining sentences does not hold for another.
         fitted = model.calibration
         self.calibration = None if self.pointwise and fitted and fitted.aggregate != aggregate else fitted
@@ -167,7 +167,8 @@ class Labeller(Verifier):
 
     def verify_many(self, claims, evidence):
         verdicts = self._of_each if self.pointwise else self._of_lists
-        return verdicts(list(claims), [list(found[: self.depth]) for found in evidence])
+        most = max(self.depth, self.leading)
+        return verdicts(list(claims), [list(found[:most]) for found in evidence])
 
     def _of_each(self, claims: list[str | Claim], evidence: list[list[Evidence]]) -> Iterator[Verdict]:
         inputs = [[_example(claim, [one]) for one in read] for claim, read in zip(claims, evidence, strict=True)]
@@ -211,7 +212,7 @@ class Labeller(Verifier):
         leads, alone = [0] * len(claims), [np.zeros((0, len(LABELS)))] * len(claims)
         known: dict[tuple, np.ndarray] = {}
         unread = list(range(len(claims)))
-        for place in range(self.depth):
+        for place in range(self.leading):
             unread = [i for i in unread if place < len(evidence[i])]
             inputs = [_example(claims[i], [evidence[i][place]]) for i in unread]
             (scores,) = self._scores([inputs])
@@ -222,7 +223,7 @@ class Labeller(Verifier):
             unread = [i for i in unread if alone[i][0, :2].max() < SURE]
         self._known = known
         orders = ([lead, *range(lead), *range(lead + 1, len(read))] for lead, read in zip(leads, evidence))
-        return [[read[i] for i in order if read] for order, read in zip(orders, evidence)], alone
+        return [[read[i] for i in order[: self.depth] if read] for order, read in zip(orders, evidence)], alone
 
     def singly(self, claims: Sequence[str | Claim], evidence: Sequence[Sequence[Evidence]]) -> list[np.ndarray]:
         """The probabilities of each claim's units, each read on its own, float64 [units, labels]."""
@@ -244,7 +245,7 @@ class Labeller(Verifier):
         """The inputs of a listwise labeller, besides those of single sentences."""
         if self.sentences is None or not read:
             return [_example(claim, read)]
-        return [_example(claim, read[:n]) for n in range(1 + self.leading, min(self.sentences, len(read)) + 1)]
+        return [_example(claim, read[:n]) for n in range(1 + bool(self.leading), min(self.sentences, len(read)) + 1)]
 
     def _with_facts(self, claim: str | Claim, read: Sequence[Evidence]) -> list[Evidence]:
         """The units, each with the facts that a pair scorer reads with it; those of a list are with its first unit."""

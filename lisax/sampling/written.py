@@ -1,13 +1,17 @@
 """Draws examples from short documents and claims about them that were written for this project one by one (ours).
 
 A line of `written.jsonl` is a document: minutes, a letter, a leaflet, news, rules, an encyclopedia's passage, a table;
-`written_tables.jsonl` has further tables, whose claims count, add up and compare, for labellers of whole tables. Claims have other words than the sentences that decide them, and several claims of a sentence differ in the deciding
-detail. A claim is kept only if a second writer, who saw no label, gave it the same one, and if a bag of words of other
-documents' claims does not guess it surely.
+`written_tables.jsonl` has further tables, whose claims count, add up and compare, for labellers of whole tables. Claims
+have other words than the sentences that decide them, and several claims of a sentence differ in the deciding detail. A
+claim is kept only if a second writer, who saw no label, gave it the same one, and if a bag of words of other documents'
+claims does not guess it surely.
 
     title       str
     sentences   [str]; a table has `header`, [str], and `rows`, [[str]]
     claims      [{"claim": str, "label": "S", "R" or "N", "kind": str, "because": [int]}]
+
+A line of `written_folders.jsonl` is a folder of papers that correct and complete each other. It has `pages`, each with a
+title and sentences, in the place of both; places count through all of its pages.
 
 `because` has the places, from 0, of the sentences or rows that together decide the claim; if the document leaves it open,
 the places of the nearest ones.
@@ -40,7 +44,8 @@ _LABELS = dict(zip("SRN", LABELS, strict=True))
 
 @functools.cache
 def documents() -> list[dict]:
-    return _lines("written.jsonl")
+    """The documents and folders."""
+    return [*_lines("written.jsonl"), *_lines("written_folders.jsonl")]
 
 
 @functools.cache
@@ -113,7 +118,8 @@ def _table_example(name: str, document: dict, claim: dict, rng: random.Random) -
 
 def _passages(name: str, document: dict, places: Iterable[int]) -> tuple[Passage, ...]:
     texts = texts_of(document)
-    return tuple(Passage(f"{name}_{place}", document["title"], texts[place]) for place in places)
+    titles = titles_of(document)
+    return tuple(Passage(f"{name}_{place}", titles[place], texts[place]) for place in places)
 
 
 def _near(document: dict, claim: str) -> list[int]:
@@ -123,7 +129,14 @@ def _near(document: dict, claim: str) -> list[int]:
 
 
 def texts_of(document: dict) -> list[str]:
-    """The sentences of a document; of a table its rows, as an index gives them."""
+    """The sentences of a document or of all pages of a folder; of a table its rows, as an index gives them."""
     if "rows" in document:
         return [raw_table(document["header"], [row]) for row in document["rows"]]
-    return document["sentences"]
+    return [text for page in document.get("pages", [document]) for text in page["sentences"]]
+
+
+def titles_of(document: dict) -> list[str]:
+    """The title of each of these texts."""
+    if "rows" in document:
+        return [document["title"]] * len(document["rows"])
+    return [page["title"] for page in document.get("pages", [document]) for _ in page["sentences"]]

@@ -82,7 +82,7 @@ FIELDS: Kinds = {
     },
     "columns": Whole(1, 1000),  # that are kept of a table
     "sentences": Whole(1, 1000),  # of the evidence, up to which a labeller reads lists
-    "leading": Truth(),  # whether the sentence that decides a claim most surely leads these lists
+    "leading": Whole(0, 1000),  # sentences read on their own; the most decisive leads these lists
     "answers": {
         "weights": Items(FINITE, 5, 5),
         "threshold": Number(0, math.nextafter(1, 2)),

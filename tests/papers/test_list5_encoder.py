@@ -30,7 +30,7 @@ Recipe.max_tokens = 64
 Recipe.list_max_tokens = 96
 Recipe.infused_lists = 2
 Recipe.list_sentences = 2
-Recipe.leading = True
+Recipe.leading = 4
 Recipe.documents = 6
 Recipe.candidates = 200
 Recipe.ranking_window = (1, 12)
@@ -57,7 +57,7 @@ def test_a_run_leaves_adapters_verdicts_and_figures(run, folder):
     assert set(figures["selection"]) == {"bm25", "vectors", "rank"}
     card = ModelFolder.find(run.model_dir("label_listwise_infused")).card
     assert card["adapter"]["base"] == str(folder / "encoder") and card.calibration.claims > 0
-    assert card["sentences"] == 2 and card["leading"]  # of the five that are selected, in verdicts too
+    assert card["sentences"] == 2 and card["leading"] == 4  # of the five that are selected, in verdicts too
     verifier = Verifier.open(run.model_dir("label_listwise_infused"))
     assert (verifier.sentences, verifier.depth) == (2, 5)
     assert (run.out / "tokenizer.json").read_bytes() == (folder / "encoder/tokenizer.json").read_bytes()

@@ -24,7 +24,7 @@ BACK = Evidence("new_1", "Dogs are no longer allowed in Elm Park.", "Rules, 7 Ju
 class Reads:
     """A model that gives a sentence the label of its last word in `labels`, with 0.9."""
 
-    format, calibration, sentences, leading = LABEL_LISTWISE, None, 1, False
+    format, calibration, sentences, leading = LABEL_LISTWISE, None, 1, 0
 
     def __init__(self, **labels: Label):
         self.labels, self.read = labels, []

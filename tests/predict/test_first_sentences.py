@@ -75,7 +75,7 @@ def test_a_verdict_names_the_sentences_that_its_probabilities_are_from():
     lookup, units = page(["It is said ."] * 5)
     run = {"1": [Hit("1", unit, rank, 1 / rank) for rank, unit in enumerate(units, start=1)]}
     model = Reader(LABEL_LISTWISE)
-    model.sentences, model.leading = 2, False
+    model.sentences, model.leading = 2, 0
     (verdict,) = verifying(Labeller(model), run, Known(lookup))([CLAIM])
     assert {unit for example in model.read for unit in example.unit_ids} == {"P_0", "P_1"}
     assert len(verdict.evidence) == 5 and verdict.to_dict()["read_units"] == ["P_0", "P_1"]

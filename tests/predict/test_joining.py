@@ -73,7 +73,7 @@ def test_a_joined_verdict_as_plain_data_has_the_evidence_of_all_sources():
 class ReadsTogether:
     """A labeller of lists: sure of what it supports as far as the words of the claim are there."""
 
-    format, calibration, sentences, leading, pairs = LABEL_LISTWISE, None, None, False, False
+    format, calibration, sentences, leading, pairs = LABEL_LISTWISE, None, None, 0, False
 
     def probabilities(self, examples):
         shared = [
@@ -107,7 +107,7 @@ def test_of_sentences_read_together_the_one_that_says_most_alone_decides():
 
 def test_the_sentence_that_decides_most_surely_leads_the_lists():
     model = ReadsTogether()
-    model.sentences, model.leading = 2, True
+    model.sentences, model.leading = 2, 5
     labeller, evidence = Labeller(model), [Evidence(f"P_{i}", text) for i, text in enumerate(["a", "b c d", "b c"])]
     verdict, without = labeller.verify_many(["a b c d"] * 2, [evidence, []])
     shares = (np.array([0.6, 0.1, 0.2]) + [0.8, 0.1, 0.0]) / 1.8  # of "b c d", and of "b c d a"
@@ -119,6 +119,15 @@ def test_the_sentence_that_decides_most_surely_leads_the_lists():
     assert [one.unit for one in open_.evidence] == ["P_0", "P_0"]
 
 
+@pytest.mark.parametrize("leading, shown", [(5, "01234"), (7, "60123")])
+def test_more_sentences_are_read_alone_than_a_verdict_shows(leading, shown):
+    model = ReadsTogether()
+    model.sentences, model.leading = 2, leading
+    evidence = [Evidence(f"P_{i}", "b c d" if i == 6 else "a") for i in range(8)]
+    (verdict,) = Labeller(model).verify_many(["a b c d"], [evidence])
+    assert [one.unit for one in verdict.evidence] == [f"P_{i}" for i in shown]
+
+
 def test_sentences_are_read_once_and_none_alone_after_one_that_is_sure():
     model, read = ReadsTogether(), []
 
@@ -126,7 +135,7 @@ def test_sentences_are_read_once_and_none_alone_after_one_that_is_sure():
         read.extend(" ".join(one.text for one in example.sentences) for example in examples)
         return 1.6 * ReadsTogether.probabilities(model, examples)
 
-    model.sentences, model.leading, model.probabilities = 3, True, probabilities
+    model.sentences, model.leading, model.probabilities = 3, 5, probabilities
     labeller = Labeller(model)
     evidence = [
         [Evidence(f"P_{i}", text) for i, text in enumerate(texts)] for texts in (["a", "b c d", "d"], ["a b c"])

@@ -36,7 +36,7 @@ def test_the_facts_that_are_read_are_shown(text_format, sentences):
         pairs=True,
         calibration=None,
         sentences=sentences,
-        leading=False,
+        leading=0,
     )
     texts = ["63 people came.", "40 people came.", "70 people came."]
     shown = Labeller(model).verify("Over 50 people came.", texts).evidence

@@ -79,7 +79,10 @@ def test_an_example_has_all_sentences_that_decide_or_is_open(example):
     document = DOCUMENTS[int(i)]
     claim = document["claims"][int(j)]
     read = {int(passage.id.rpartition("_")[2]) for passage in example.sentences}
-    assert read and all(passage.title == document["title"] for passage in example.sentences)
+    texts = list(zip(written.titles_of(document), written.texts_of(document), strict=True))
+    assert read and all(
+        (passage.title, passage.text) == texts[int(passage.id.rpartition("_")[2])] for passage in example.sentences
+    )
     if claim["label"] == "N" or not set(claim["because"]) <= read:
         assert example.label is Label.NOT_ENOUGH_INFO
     else:
@@ -139,7 +142,8 @@ def test_pairs_for_a_ranker_are_deciding_sentences_beside_near_others():
         (passage,) = example.sentences
         place = int(passage.id.rpartition("_")[2])
         assert example.claim == claim["claim"] and claim["label"] != "N"
-        assert (passage.title, passage.text) == (document["title"], written.texts_of(document)[place])
+        assert passage.title == written.titles_of(document)[place]
+        assert passage.text == written.texts_of(document)[place]
         assert example.label is (place in claim["because"])
     assert sum(example.label for example in some) == pytest.approx(len(some) / 2, rel=0.05)
 

@@ -86,8 +86,8 @@ class Recipe(PagesRecipe):
     # of them in training, and in use a labeller reads the first, the first two and so on: its label is that of the
     # mean.
     list_sentences: int = LIST_LENGTH
-    # Whether the sentence that decides a claim most surely when it is read on its own leads these lists in use.
-    leading: bool = False
+    # How many sentences are read on their own in use (0: none); the most decisive of them leads these lists.
+    leading: int = 0
     # Train labellers on equally many examples of each label: of the more frequent labels, some are left out at random.
     balanced_labels: bool = False
     # Keep all checkpoints of rankers and labellers, and take the best ones on held-out claims, by R@5 and FEVER score
@@ -131,6 +131,8 @@ class Recipe(PagesRecipe):
             raise LisaxError(f"Recipe.method must be one of {', '.join(METHODS)}, found '{self.method}'")
         if not 1 <= self.list_sentences <= LIST_LENGTH:
             raise LisaxError(f"Recipe.list_sentences must be from 1 to {LIST_LENGTH}, found {self.list_sentences}")
+        if self.leading < 0:
+            raise LisaxError(f"Recipe.leading must be at least 0, found {self.leading}")
         if self.leading and self.list_sentences == LIST_LENGTH:
             raise LisaxError(
                 f"Recipe.leading is for lists of fewer than {LIST_LENGTH} sentences: set Recipe.list_sentences"

@@ -314,7 +314,8 @@ class List5(SelectionPipeline):
         """The settings of a labeller that reads fewer sentences than are selected."""
         if labeller not in LISTWISE or self.recipe.list_sentences == LIST_LENGTH:
             return {}
-        return {"sentences": self.recipe.list_sentences} | ({"leading": True} if self.recipe.leading else {})
+        reading = {"sentences": self.recipe.list_sentences, "leading": self.recipe.leading}
+        return {name: value for name, value in reading.items() if value}
 
     def _predict(self, variant: str, labeller: str, selection: str) -> None:
         if labeller == GIVEN:
