@@ -69,7 +69,7 @@ def test_fetched_once_and_then_there(index, tmp_path, capsys):
     assert pretrained.get("tiny") == folder == pretrained.folder_of("tiny") == resolve_checkpoint("tiny")
     assert invoke(["models", "list"]) == 0
     listed = capsys.readouterr().out
-    assert f"in {folder}" in listed and "mpnet-text" in listed and "76 of 100 verdicts were right" in listed
+    assert f"in {folder}" in listed and "mpnet-text" in listed and "75 of 100 verdicts were right" in listed
 
 
 def test_a_shipped_model_is_there_already(capsys):
