@@ -33,6 +33,7 @@ CLAIMS_AT_A_TIME = 256  # claims per batch of a pointer
 AGGREGATE = "any"  # how a pointwise labeller's labels of single sentences are combined, by default
 PROMPTS_AT_A_TIME = 32  # claims per call of a published checker
 SURE = 0.9  # a probability, uncalibrated, from which a sentence that is read on its own is nearly enough
+LEADS = 0.2  # one of SUPPORTS or REFUTES, above which such a sentence may move to the front
 
 
 class Verifier(Protocol):
@@ -150,7 +151,7 @@ class Labeller(Verifier):
     checkpoint gives a smaller number of training `sentences` (`Recipe.list_sentences`) reads the first, the first two
     and so on to that number, and gives the mean of its label probabilities. If its checkpoint has `leading`
     (`Recipe.leading`), it reads that many sentences on their own before, until one of them is SURE to support or to refute
-    the claim; the one of them that is surest of that moves to the front. If that one is SURE of a label, only the longest
+    the claim. The surest of that moves to the front, with more than LEADS. If the first is SURE of a label, only the longest
     list is read with it, where a correction would be."""
 
     def __init__(self, model: Model, aggregate: str = AGGREGATE, depth: int | None = None):
@@ -218,7 +219,7 @@ class Labeller(Verifier):
             (scores,) = self._scores([inputs])
             known |= zip(map(_read, inputs), scores)
             for i, shares in zip(unread, scores):
-                if not place or shares[:2].max() > alone[i][0, :2].max():
+                if not place or shares[:2].max() > max(alone[i][0, :2].max(), LEADS):
                     leads[i], alone[i] = place, shares[None]
             unread = [i for i in unread if alone[i][0, :2].max() < SURE]
         self._known = known

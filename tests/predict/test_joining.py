@@ -117,6 +117,9 @@ def test_the_sentence_that_decides_most_surely_leads_the_lists():
     assert without.label is N and without.decided_by is None
     (open_,) = labeller.verify_many(["a b c d"], [evidence[:1] * 2])
     assert [one.unit for one in open_.evidence] == ["P_0", "P_0"]
+    nothing, one_word = Evidence("P_3", "e"), evidence[0]
+    (open_,) = labeller.verify_many(["a b c d"], [[nothing, one_word]])
+    assert [one.unit for one in open_.evidence] == ["P_3", "P_0"]  # 0.2 is too little to lead
 
 
 @pytest.mark.parametrize("leading, shown", [(5, "01234"), (7, "60123")])
