@@ -35,7 +35,7 @@ Tier = Annotated[
     Literal["light", "accurate"] | None,
     Option(
         "The shipped labeller, if no model is named: light, an adapter of MiniLM, or accurate, an adapter of MPNet, which "
-        "is right more often and takes about three times as long.",
+        "is right more often and takes three to five times as long.",
         default="LISAX_TIER, or else accurate if its encoder is here (lisax models get mpnet), else light",
     ),
 ]

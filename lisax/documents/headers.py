@@ -56,10 +56,23 @@ def is_number(cell: str) -> bool:
 
 
 def is_amount(cell: str) -> bool:
-    """Whether a cell is a number, and no year from 1800 on.
-
-    A cell over the rows of a group that is an amount is in the first of them only, so that sums count it once."""
+    """Whether a cell is a number, and no year from 1800 on. Sums count it once: see `JoinedCells`."""
     return is_number(cell) and _RECENT.fullmatch(cell.strip()) is None
+
+
+class JoinedCells:
+    """The text of one row's joined cells in the rows below. An amount over the rows of a group (`is_amount`), which a
+    cell before it names, is in the first of them only."""
+
+    def __init__(self) -> None:
+        self._group = self._named = 0  # the rows of the first joined cell; the same after a cell that names this row
+
+    def below(self, text: str, rows: int) -> str:
+        """The text of the row's next cell, over `rows` rows, in those below."""
+        self._group = self._group or (rows if rows > 1 else 0)
+        if rows == 1 and text and not is_number(text):
+            self._named = self._group
+        return "" if 1 < rows == self._named and is_amount(text) else text
 
 
 def is_row_of_data(first: Sequence[str], below: Rows) -> bool | None:

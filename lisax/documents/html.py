@@ -120,8 +120,7 @@ def decode(content: bytes, place: Place) -> str:
 def expand(found: HtmlTable, place: Place) -> tuple[list[list[str]], list[bool]]:
     """The grid with spanned cells repeated, and for each row whether it has only heading cells.
 
-    An amount over the rows of a group (`headers.is_amount`), which another cell names, is in the first of them. Spans end
-    with the last row of their group, and columns end at the limits, so that no page can exhaust memory.
+    Spans end with the last row of their group, and columns end at the limits, so that no page can exhaust memory.
     """
     limits = place.limits
     widest = 0
@@ -142,14 +141,12 @@ def expand(found: HtmlTable, place: Place) -> tuple[list[list[str]], list[bool]]
             if left == 1:
                 del hanging[column]
         column = 0
-        group = named = 0  # the rows of the first joined cell; the same after a cell that names this row
+        joined = headers.JoinedCells()
         for cell in row:
             while column in line:
                 column += 1
             text = str(cell)
-            group = group or (cell.rows if cell.rows > 1 else 0)
-            named = group if cell.rows == 1 and not headers.is_number(text) else named
-            below = "" if 1 < cell.rows == named and headers.is_amount(text) else text
+            below = joined.below(text, cell.rows)
             for spanned in range(column, min(column + cell.columns, limits.columns)):
                 line[spanned] = text
                 if cell.rows > 1:

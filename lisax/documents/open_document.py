@@ -108,14 +108,12 @@ def _hidden_columns(table: Element, place: Place) -> set[int]:
 
 
 def _rows(table: Element, place: Place, notes: list[Block]) -> tuple[list[list[str]], set[int]]:
-    """The rows of a table, with the text of joined cells repeated, within the limits; and the numbers of hidden ones.
-
-    An amount over the rows of a group, which another cell names, is in the first of them (`headers.is_amount`)."""
+    """The rows of a table, with the text of joined cells repeated, within the limits; and the numbers of hidden ones."""
     limits, rows, hidden = place.limits, [], set()
     hanging: dict[int, tuple[int, str, str]] = {}  # column -> (rows still to fill, text of the next, of those below it)
     for row in table.iter(f"{TABLE}table-row"):
         cells: list[str] = []
-        group = named = 0  # the rows of the first joined cell; the same after a cell that names this row
+        joined = headers.JoinedCells()
         for cell in row:
             if cell.tag not in (f"{TABLE}table-cell", f"{TABLE}covered-table-cell"):
                 continue
@@ -133,10 +131,7 @@ def _rows(table: Element, place: Place, notes: list[Block]) -> tuple[list[list[s
                     cells.append(text)
             columns = int(cell.get(f"{TABLE}number-columns-spanned") or 1)
             down = int(cell.get(f"{TABLE}number-rows-spanned") or 1)
-            if not covered:
-                group = group or (down if down > 1 else 0)
-                named = group if down == 1 and text and not headers.is_number(text) else named
-            lower = "" if 1 < down == named and headers.is_amount(text) else text
+            lower = text if covered else joined.below(text, down)
             first = len(cells) - 1
             for column in range(first, min(first + columns, limits.columns)):
                 below = down - 1 + (column > first)  # the covered cells of this row use their turn too

@@ -10,7 +10,7 @@ import datetime
 import decimal
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
 
 from lisax.documents import headers
@@ -55,15 +55,7 @@ def read_excel(path: Path, place: Place) -> Iterator[Block]:
             [shown(cell.value, cell.number_format) for cell in row]
             for row in sheet.iter_rows(1, height, 1, max(1, width))
         ]
-        named = _names_of_groups(rows, [merged.bounds for merged in sheet.merged_cells.ranges])
-        for merged in sheet.merged_cells.ranges:
-            if merged.min_row <= height and merged.min_col <= width:
-                text = rows[merged.min_row - 1][merged.min_col - 1]
-                is_of_group = named.get((merged.min_row, merged.max_row), width) < merged.min_col
-                last = merged.min_row if is_of_group and headers.is_amount(text) else merged.max_row
-                for row in rows[merged.min_row - 1 : last]:
-                    for column in range(merged.min_col - 1, min(merged.max_col, len(row))):
-                        row[column] = text
+        _fill(rows, [merged.bounds for merged in sheet.merged_cells.ranges])
         hidden_rows = {number for number, row in sheet.row_dimensions.items() if row.hidden}
         spans = [one for one in sheet.column_dimensions.values() if one.hidden]
         hidden_columns = {j for one in spans for j in range((one.min or 1) - 1, min(one.max or 0, width))}
@@ -84,22 +76,20 @@ def visible(
     return [number for number, _ in left], shown
 
 
-def _names_of_groups(
-    rows: Sequence[Sequence[str]], merged: Sequence[tuple[int, int, int, int]]
-) -> dict[tuple[int, int], int]:
-    """(first row, last row) of merged cells -> the column that names these rows: the first with different texts to the
-    right of the first cell that is merged over them. All count from 1; `merged`: (column, row, last column, last row)."""
-    first: dict[tuple[int, int], int] = {}
-    for column, row, _, last_row in merged:
-        if row < last_row and row < len(rows):
-            first[row, last_row] = min(column, first.get((row, last_row), column))
-    found = {}
-    for (row, last_row), start in first.items():
-        pairs = enumerate(zip(rows[row - 1][start:], rows[row][start:]), start=start + 1)
-        found[row, last_row] = next(
-            (j for j, (one, other) in pairs if one and other and one != other), len(rows[row]) + 1
-        )
-    return found
+def _fill(rows: list[list[str]], merged: Iterable[tuple[int, int, int, int]]) -> None:
+    """Repeats the text of merged cells, given as (column, row, last column, last row) from 1, in all that they cover."""
+    starts = {(row - 1, column - 1): (last_row, last) for column, row, last, last_row in merged}
+    covered: set[tuple[int, int]] = set()
+    for i in sorted({i for i, _ in starts if i < len(rows)}):
+        joined = headers.JoinedCells()
+        for j, text in enumerate(rows[i]):
+            if (i, j) not in covered:
+                last_row, last = starts.get((i, j), (i + 1, j + 1))
+                below = joined.below(text, last_row - i)
+                for row in range(i, min(last_row, len(rows))):
+                    for column in range(j, min(last, len(rows[i]))):
+                        rows[row][column] = text if row == i else below
+                        covered.add((row, column))
 
 
 def read_old_excel(path: Path, place: Place) -> Iterator[Block]:

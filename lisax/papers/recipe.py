@@ -30,8 +30,8 @@ question_tokens title_tokens sentence_tokens table_tokens text_tokens passage_to
 max_pairs target_pairs plain_word_count long_cell_words
 """
 NOT_NEGATIVE = """
-seed label_seed fusion_seed k1 k1_grid contrasts written weak_sentences infused_lists negative_tables negative_columns
-negative_parts hard_parts title_negatives negatives swapped_copies
+seed label_seed fusion_seed k1 k1_grid contrasts written weak_sentences infused_lists leading negative_tables
+negative_columns negative_parts hard_parts title_negatives negatives swapped_copies
 """
 SHARES = "b b_grid aggregation_threshold wrong_tables threshold target_threshold"
 BOUNDS: Mapping[str, tuple[float, float]] = {

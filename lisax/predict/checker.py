@@ -76,7 +76,7 @@ class Checker:
         """`index`, `ranker` and `verifier` are objects or paths: an index folder, and bundles, checkpoints or
         MODEL_DIRs. `model` is one model used for everything it can do: an evidence pointer ranks and verifies, a
         labeller verifies. `tier`: which of the shipped labellers, if none is given: `light`, or `accurate`, which takes
-        about three times as long; None: see `tier_of`. `tables`: reads the tables of rows that lead verdicts; the shipped
+        three to five times as long; None: see `tier_of`. `tables`: reads the tables of rows that lead verdicts; the shipped
         labellers do so by default.
 
         `aggregate`, `threshold`, `evidence`: see `Verifier.open`. `temporal`: let dates decide if they can

@@ -110,33 +110,26 @@ def _table_example(name: str, document: dict, claim: dict, rng: random.Random) -
     label, read = _LABELS[claim["label"]], document
     if label is not Label.NOT_ENOUGH_INFO and rng.random() < WRONG:
         others = [one for one in rng.sample(tables(), OTHERS) if one is not document]
-        shared = shared_words(claim["claim"], [" ".join(texts_of(one)) for one in others])
+        shared = shared_words(claim["claim"], [" ".join(text for _, text in sentences_of(one)) for one in others])
         label, read = Label.NOT_ENOUGH_INFO, others[max(range(len(others)), key=lambda place: shared[place])]
     view = TableView(name, read["title"], tuple(read["header"]), tuple(map(tuple, read["rows"])))
     yield TableExample(name, claim["claim"], (view,), label, (read is document,))
 
 
 def _passages(name: str, document: dict, places: Iterable[int]) -> tuple[Passage, ...]:
-    texts = texts_of(document)
-    titles = titles_of(document)
-    return tuple(Passage(f"{name}_{place}", titles[place], texts[place]) for place in places)
+    sentences = sentences_of(document)
+    return tuple(Passage(f"{name}_{place}", *sentences[place]) for place in places)
 
 
 def _near(document: dict, claim: str) -> list[int]:
     """The places of a document's sentences or rows, ordered by the words that they share with the claim."""
-    shared = shared_words(claim, texts_of(document))
+    shared = shared_words(claim, [text for _, text in sentences_of(document)])
     return sorted(range(len(shared)), key=lambda place: (-shared[place], place))
 
 
-def texts_of(document: dict) -> list[str]:
-    """The sentences of a document or of all pages of a folder; of a table its rows, as an index gives them."""
+def sentences_of(document: dict) -> list[tuple[str, str]]:
+    """The sentences of a document or of all pages of a folder, each after its title; of a table its rows, as an index
+    gives them."""
     if "rows" in document:
-        return [raw_table(document["header"], [row]) for row in document["rows"]]
-    return [text for page in document.get("pages", [document]) for text in page["sentences"]]
-
-
-def titles_of(document: dict) -> list[str]:
-    """The title of each of these texts."""
-    if "rows" in document:
-        return [document["title"]] * len(document["rows"])
-    return [page["title"] for page in document.get("pages", [document]) for _ in page["sentences"]]
+        return [(document["title"], raw_table(document["header"], [row])) for row in document["rows"]]
+    return [(page["title"], text) for page in document.get("pages", [document]) for text in page["sentences"]]

@@ -66,7 +66,7 @@ Tier = Annotated[
     Literal["light", "accurate"] | None,
     Field(
         default=None,
-        description="The shipped labeller of text: light, or accurate, which is right more often and takes about three times as "
+        description="The shipped labeller of text: light, or accurate, which is right more often and takes three to five times as "
         "long; default: that of the server.",
     ),
 ]

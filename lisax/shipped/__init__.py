@@ -3,7 +3,7 @@ card.
 
 Sentences are found by BM25 and the vectors of the encoder (`ENCODER`), the best of them ordered again by an adapter
 (`ranker`), and labelled by another one (`labeller`); a third adapter labels claims from tables. Of the labellers there
-are two tiers: `light`, of all-MiniLM-L6-v2, and `accurate`, of all-mpnet-base-v2, which takes about three times as long. A
+are two tiers: `light`, of all-MiniLM-L6-v2, and `accurate`, of all-mpnet-base-v2, which takes three to five times as long. A
 fourth adapter finds the rows and columns of tables that answer questions (`parts`). Those of MiniLM began from a warm-up
 on tables (`minilm-warmup` where models are named). An encoder is fetched once, see `lisax models get`.
 """

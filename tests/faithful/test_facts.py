@@ -166,8 +166,8 @@ def test_what_the_rule_says_otherwise_is_found(triples, data):
     wanted = facts.names | facts.numbers.keys()
     if wanted:
         word = data.draw(st.sampled_from(sorted(wanted)))
-        # In a text without the value's marks, what is left of its facts still shows that this one is gone; an equal
-        # quantity in another form (`five` for `5`, `.5` for `½`) would stand for it.
+        # In a text without the value's marks, what is left of its facts still shows that this one is gone. The check
+        # accepts an equal quantity in another form, such as `five` for `5`: leave these out.
         parts = (triples.title, *itertools.chain(*triples.pairs))
         amounts = {
             one.value for part in parts for one in quantities.find(part) if word in fold(part[one.start : one.end])

@@ -28,7 +28,7 @@ def grams(texts, n: int = 7) -> set[tuple[str, ...]]:
 def test_every_claim_has_a_label_and_s_and_r_name_what_decides():
     assert len(DOCUMENTS) > 500 and len(CLAIMS) > 4000
     for document, claim in CLAIMS:
-        texts = written.texts_of(document)
+        texts = [text for _, text in written.sentences_of(document)]
         assert claim["label"] in "SRN" and (claim["because"] or claim["label"] == "N"), claim
         assert all(0 <= place < len(texts) for place in claim["because"]) and all(map(str.strip, texts)), claim
     counts = Counter(claim["label"] for _, claim in CLAIMS)
@@ -57,7 +57,7 @@ def test_no_wording_is_the_suites():
     cases = read_suite()
     suite = grams([case.claim.text for case in cases] + [one.text for case in cases for one in case.evidence])
     mine = grams(
-        [claim["claim"] for _, claim in CLAIMS] + [text for one in DOCUMENTS for text in written.texts_of(one)]
+        [claim["claim"] for _, claim in CLAIMS] + [text for one in DOCUMENTS for _, text in written.sentences_of(one)]
     )
     assert not suite & mine
 
@@ -79,9 +79,9 @@ def test_an_example_has_all_sentences_that_decide_or_is_open(example):
     document = DOCUMENTS[int(i)]
     claim = document["claims"][int(j)]
     read = {int(passage.id.rpartition("_")[2]) for passage in example.sentences}
-    texts = list(zip(written.titles_of(document), written.texts_of(document), strict=True))
+    sentences = written.sentences_of(document)
     assert read and all(
-        (passage.title, passage.text) == texts[int(passage.id.rpartition("_")[2])] for passage in example.sentences
+        (passage.title, passage.text) == sentences[int(passage.id.rpartition("_")[2])] for passage in example.sentences
     )
     if claim["label"] == "N" or not set(claim["because"]) <= read:
         assert example.label is Label.NOT_ENOUGH_INFO
@@ -142,8 +142,7 @@ def test_pairs_for_a_ranker_are_deciding_sentences_beside_near_others():
         (passage,) = example.sentences
         place = int(passage.id.rpartition("_")[2])
         assert example.claim == claim["claim"] and claim["label"] != "N"
-        assert passage.title == written.titles_of(document)[place]
-        assert passage.text == written.texts_of(document)[place]
+        assert (passage.title, passage.text) == written.sentences_of(document)[place]
         assert example.label is (place in claim["because"])
     assert sum(example.label for example in some) == pytest.approx(len(some) / 2, rel=0.05)
 

@@ -131,8 +131,6 @@ class Recipe(PagesRecipe):
             raise LisaxError(f"Recipe.method must be one of {', '.join(METHODS)}, found '{self.method}'")
         if not 1 <= self.list_sentences <= LIST_LENGTH:
             raise LisaxError(f"Recipe.list_sentences must be from 1 to {LIST_LENGTH}, found {self.list_sentences}")
-        if self.leading < 0:
-            raise LisaxError(f"Recipe.leading must be at least 0, found {self.leading}")
         if self.leading and self.list_sentences == LIST_LENGTH:
             raise LisaxError(
                 f"Recipe.leading is for lists of fewer than {LIST_LENGTH} sentences: set Recipe.list_sentences"
