@@ -87,7 +87,11 @@ def _fill(rows: list[list[str]], merged: Iterable[tuple[int, int, int, int]]) ->
                 last_row, last = starts.get((i, j), (i + 1, j + 1))
                 below = joined.below(text, last_row - i)
                 for row in range(i, min(last_row, len(rows))):
+                    if (row, j) in covered:  # ranges of a damaged file may overlap: no cell is filled twice
+                        break
                     for column in range(j, min(last, len(rows[i]))):
+                        if (row, column) in covered:
+                            break
                         rows[row][column] = text if row == i else below
                         covered.add((row, column))
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from lisax import shipped
 from lisax.errors import LisaxError
+from lisax.formats.labelling import LABEL_POINTWISE
 from lisax.records import Claim, Label
 from lisax.retrieval.entities import default_spotter
 from lisax.serve.library import ServedCorpus
@@ -89,6 +90,12 @@ class Engine(OpenIndexes):
                     "labeller, which checks claims, or a reader, which answers questions"
                 )
             self.search(corpus)
+        labeller = self.models.get(LABELLER)
+        if self.aggregate is not None and (labeller is None or labeller.format is not LABEL_POINTWISE):
+            raise LisaxError(
+                f"the aggregate '{self.aggregate}' combines the labels that a pointwise labeller gives single sentences, and "
+                "none is given: leave it out"
+            )
         if not self.models.shipped:
             for corpus in corpora:
                 if lacking := self.lacks(corpus):
@@ -385,7 +392,6 @@ class Engine(OpenIndexes):
         return self.evidence(corpus) if source == PASSAGES else self.sentences(corpus)
 
     def _verifier(self, tier: str | None = None, role: str = LABELLER) -> Verifier:
-        from lisax.formats.labelling import LABEL_POINTWISE
         from lisax.predict.verifier import verifier_of
 
         model = self.models.labeller(tier, role)

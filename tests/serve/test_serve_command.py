@@ -14,10 +14,11 @@ from types import SimpleNamespace
 
 import pytest
 import uvicorn
-from small_models import label_bundle
+from small_models import label_bundle, pair_bundle
 from small_page import build_index, served
 
 from lisax.cli import main
+from lisax.formats.labelling import LABEL_LISTWISE
 from lisax.serve import start as command
 from lisax.serve.limits import Limits
 from lisax.serve.store import Store
@@ -45,6 +46,13 @@ def test_what_cannot_be_served(made, tmp_path, capsys, options, complaint):
     arguments = [option.format(**names) for option in options]
     assert main(["serve", "--state", str(tmp_path / "state"), "--port", "0", *arguments]) == 1
     assert complaint in capsys.readouterr().err
+
+
+def test_an_aggregate_that_no_labeller_reads_is_refused(tmp_path, capsys):
+    bundle = pair_bundle(tmp_path, LABEL_LISTWISE, adapter=False)
+    given = ["--model", str(bundle), "--aggregate", "max", "--state", str(tmp_path / "state"), "--port", "0"]
+    assert main(["serve", *given]) == 1
+    assert "the aggregate 'max' combines the labels that a pointwise labeller gives" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
