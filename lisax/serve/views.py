@@ -38,7 +38,7 @@ HEADLINES = {Label.SUPPORTS: "Supported", Label.REFUTES: "Refuted", Label.NOT_EN
 _FEVER = "FEVER's claims, about pages of Wikipedia,"
 _FEWER = "On other documents expect fewer: of {} verdicts on folders of another kind that were at least 70 % sure, {} were right."
 MEASURED = {
-    "light": (_FEVER, _FEWER.format(30, 15)),
+    "light": (_FEVER, "On other documents expect fewer: of 360 verdicts on folders of another kind 178 were right."),
     "accurate": (_FEVER, _FEWER.format(272, 220)),
     "tables": ("InfoTabs' and TabFact's claims", "On other tables it was not measured."),
 }
