@@ -151,8 +151,8 @@ class Labeller(Verifier):
     checkpoint gives a smaller number of training `sentences` (`Recipe.list_sentences`) reads the first, the first two
     and so on to that number, and gives the mean of its label probabilities. If its checkpoint has `leading`
     (`Recipe.leading`), it reads that many sentences on their own before, until one of them is SURE to support or to refute
-    the claim. The surest of that moves to the front, with more than LEADS. If the first is SURE of a label, only the longest
-    list is read with it, where a correction would be."""
+    the claim. The surest moves to the front if it has more than LEADS. If the first is then SURE of a label, only the
+    longest list is read with it, where a correction would be."""
 
     def __init__(self, model: Model, aggregate: str = AGGREGATE, depth: int | None = None):
         if aggregate not in AGGREGATES:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from lisax import shipped
 from lisax.errors import LisaxError
-from lisax.formats.labelling import LABEL_POINTWISE
 from lisax.records import Claim, Label
 from lisax.retrieval.entities import default_spotter
 from lisax.serve.library import ServedCorpus
@@ -90,12 +89,8 @@ class Engine(OpenIndexes):
                     "labeller, which checks claims, or a reader, which answers questions"
                 )
             self.search(corpus)
-        labeller = self.models.get(LABELLER)
-        if self.aggregate is not None and (labeller is None or labeller.format is not LABEL_POINTWISE):
-            raise LisaxError(
-                f"the aggregate '{self.aggregate}' combines the labels that a pointwise labeller gives single sentences, and "
-                "none is given: leave it out"
-            )
+        if self.aggregate is not None and LABELLER in self.models:
+            self._verifier()  # opened to see that it takes the aggregate
         if not self.models.shipped:
             for corpus in corpora:
                 if lacking := self.lacks(corpus):
@@ -394,8 +389,8 @@ class Engine(OpenIndexes):
     def _verifier(self, tier: str | None = None, role: str = LABELLER) -> Verifier:
         from lisax.predict.verifier import verifier_of
 
-        model = self.models.labeller(tier, role)
-        return verifier_of(model, aggregate=self.aggregate if model.format is LABEL_POINTWISE else None)
+        aggregate = self.aggregate if role == LABELLER else None
+        return verifier_of(self.models.labeller(tier, role), self.models.paths.get(role, role), aggregate=aggregate)
 
     def _ranker(self) -> Ranker:
         """The ranker of the model that is loaded; opened once, for a ranker over an encoder's results has to load the

@@ -36,10 +36,10 @@ HEADLINES = {Label.SUPPORTS: "Supported", Label.REFUTES: "Refuted", Label.NOT_EN
 # On which claims the shares of a model were measured, and the expectation for others: for shipped models, and for any
 # other.
 _FEVER = "FEVER's claims, about pages of Wikipedia,"
-_FEWER = "On other documents expect fewer: of {} verdicts on folders of another kind that were at least 70 % sure, {} were right."
+_FEWER = "On other documents expect fewer: of {} verdicts on folders of another kind{}, {} were right."
 MEASURED = {
-    "light": (_FEVER, "On other documents expect fewer: of 360 verdicts on folders of another kind 178 were right."),
-    "accurate": (_FEVER, _FEWER.format(272, 220)),
+    "light": (_FEVER, _FEWER.format(360, "", 178)),
+    "accurate": (_FEVER, _FEWER.format(272, " that were at least 70 % sure", 220)),
     "tables": ("InfoTabs' and TabFact's claims", "On other tables it was not measured."),
 }
 OWN = ("the claims that its probabilities were fitted to,", "On other documents it was not measured.")

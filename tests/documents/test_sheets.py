@@ -78,7 +78,7 @@ def test_an_amount_of_merged_rows_is_in_the_first(tmp_path):
 
 
 def test_merged_ranges_that_overlap_fill_each_cell_once():
-    size = 800  # each range begins below and left of the one before and overlaps it: their areas add up to 171 million
+    size = 800  # each range begins below and left of the one before and overlaps it: their areas add up to 85 million
     rows = [[f"r{i} c{j}" for j in range(size)] for i in range(size)]
     sheets._fill(rows, [(size - i, i + 1, size, size) for i in range(size)])
     assert rows[-1] == [f"r{size - 1 - j} c{j}" for j in range(size)]

@@ -166,8 +166,8 @@ def test_what_the_rule_says_otherwise_is_found(triples, data):
     wanted = facts.names | facts.numbers.keys()
     if wanted:
         word = data.draw(st.sampled_from(sorted(wanted)))
-        # In a text without the value's marks, what is left of its facts still shows that this one is gone. The check
-        # accepts an equal quantity in another form, such as `five` for `5`: leave these out.
+        # The text has the other facts alone, so that the check reports this one as lost. Equal quantities in another form,
+        # such as `five` for `5`, count as kept: leave them out too.
         parts = (triples.title, *itertools.chain(*triples.pairs))
         amounts = {
             one.value for part in parts for one in quantities.find(part) if word in fold(part[one.start : one.end])

@@ -48,11 +48,11 @@ def test_what_cannot_be_served(made, tmp_path, capsys, options, complaint):
     assert complaint in capsys.readouterr().err
 
 
-def test_an_aggregate_that_no_labeller_reads_is_refused(tmp_path, capsys):
+def test_an_aggregate_of_a_labeller_that_labels_no_single_sentences_is_refused(tmp_path, capsys):
     bundle = pair_bundle(tmp_path, LABEL_LISTWISE, adapter=False)
     given = ["--model", str(bundle), "--aggregate", "max", "--state", str(tmp_path / "state"), "--port", "0"]
     assert main(["serve", *given]) == 1
-    assert "the aggregate 'max' combines the labels that a pointwise labeller gives" in capsys.readouterr().err
+    assert f"{bundle} labels no single sentences, whose labels the aggregate 'max'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
