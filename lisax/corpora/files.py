@@ -20,7 +20,7 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from lisax import __version__
 from lisax.corpora.dataset import TableDataset
 from lisax.corpora.reading import Watch
 from lisax.documents import VERSION, Document, Reader, Unread
+from lisax.documents.blocks import TOO_LARGE
 from lisax.documents.bounded import from_json, to_json
 from lisax.documents.grid import LIMITS, TableLimits
 from lisax.documents.reading import SUFFIXES, Notes, is_bounded, kind_of
@@ -35,13 +36,13 @@ from lisax.errors import DataError, printable
 from lisax.files.places import cache_folder
 from lisax.files.writing import write_json
 from lisax.records import Document as Page
-from lisax.records import Table, check_id, is_text
+from lisax.records import Table, is_text
 from lisax.text import titles
 
 log = logging.getLogger(__name__)
 KEPT_CHARACTERS = 64 << 20  # of documents that are kept for a second reading
 NOT_EVIDENCE = "README or LICENSE"
-_NOT_EVIDENCE = ("readme", "license", "licence")
+_NOT_EVIDENCE = frozenset({"readme", "license", "licence"})
 _IGNORED = (".", "~$")  # beginnings of names: hidden files, and locks of Office programs
 
 
@@ -136,19 +137,29 @@ class FileFolder(TableDataset):
 
     def _documents(self, watch: Watch) -> Iterator[Page]:
         """The pages with text, by path."""
-        stems = collections.Counter(name.removesuffix(path.suffix) for path, name in self.files_below)
-        for path, name, document in self._read_files(watch):
-            stem = name.removesuffix(path.suffix)
-            page = check_id(titles.page_id(name if stems[stem] > 1 else stem), path=path)
-            if (made := document.page(page)).sentences:
+        for path, _, document in self._read_files(watch):
+            if (made := document.page(self._ids[path][0])).sentences:
                 yield made
 
     def _tables(self, watch: Watch) -> Iterator[Table]:
         """The tables, by path."""
         for path, name, document in self._read_files(watch):
-            yield from self._tables_of(path, name, document)
+            yield from self._tables_of(path, document)
             for kind, count in self._table_notes[path].items():
                 watch.warn(kind, name, count=count)
+
+    @functools.cached_property
+    def _ids(self) -> dict[Path, tuple[str, str]]:
+        """The id of each file's page, and the name for the ids of its tables. A page's id has the suffix only if two
+        files share the stem."""
+        names = [name for _, name in self.files_below]
+        stems = [name.removesuffix(path.suffix) for path, name in self.files_below]
+        shared = collections.Counter(map(titles.page_id, stems))
+        pages = _distinct(name if shared[titles.page_id(stem)] > 1 else stem for stem, name in zip(stems, names))
+        return {
+            path: (titles.page_id(page), table)
+            for (path, _), page, table in zip(self.files_below, pages, _distinct(names))
+        }
 
     @functools.cached_property
     def files_below(self) -> list[tuple[Path, str]]:
@@ -179,7 +190,7 @@ class FileFolder(TableDataset):
         first: dict[str, str] = {}
         for path, name, document in self._read_files(Watch(keep_going=True)):
             if path not in self._table_notes:
-                for _ in self._tables_of(path, name, document):
+                for _ in self._tables_of(path, document):
                     pass
             for kind, count in (*document.notes, *self._table_notes[path].items()):
                 counts[kind] += count
@@ -193,10 +204,10 @@ class FileFolder(TableDataset):
         notes = (Note(kind, count, first[kind]) for kind, count in counts.items())
         return Account(len(files), len(files) - len(skipped), tuple(skipped), tuple(notes))
 
-    def _tables_of(self, path: Path, name: str, document: Document) -> Iterator[Table]:
+    def _tables_of(self, path: Path, document: Document) -> Iterator[Table]:
         """The tables of a document. Keeps their warnings at the end."""
         notes = Notes()
-        for table in document.tables(notes, self.limits, name):
+        for table in document.tables(notes, self.limits, self._ids[path][1]):
             if not table.rows:
                 notes.warn("tables without a row below their header")
             yield table
@@ -218,7 +229,7 @@ class FileFolder(TableDataset):
                 yield path, name, found
 
     def _read_file(self, reader: Reader, path: Path, name: str) -> Document | Unread:
-        if self.folder != path and path.name.lower().startswith(_NOT_EVIDENCE):
+        if self.folder != path and path.name.lower().split(".")[0] in _NOT_EVIDENCE:
             found = Unread(NOT_EVIDENCE, path=path)
         elif not is_text(name):
             found = Unread("a name that is not UTF-8", path=path)
@@ -233,6 +244,19 @@ class FileFolder(TableDataset):
             self._room -= size
             self._kept[path] = found
         return found
+
+
+def _distinct(names: Iterable[str]) -> Iterator[str]:
+    """The names, with a number where an earlier one has the same id, as `Report 2023` and `Report_2023` have."""
+    given: set[str] = set()
+    counts: collections.Counter[str] = collections.Counter()
+    for name in names:
+        found = made = titles.page_id(name).replace("#", "_")  # as in the ids of tables
+        while made in given:
+            counts[found] += 1
+            made = f"{found}-{counts[found] + 1}"
+        given.add(made)
+        yield name + made.removeprefix(found)
 
 
 def _outcome(reader: Reader, path: Path, name: str) -> Document | Unread:
@@ -256,6 +280,8 @@ def _cached(reader: Reader, path: Path, name: str) -> Document | Unread:
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         return from_json(json.loads(kept.read_bytes()), path, name)
     found = _outcome(reader, path, name)
+    if isinstance(found, Unread) and found.why == TOO_LARGE:  # of a machine that was busy, perhaps
+        return found
     with contextlib.suppress(OSError):
         kept.parent.mkdir(parents=True, exist_ok=True)
         write_json(kept, to_json(found))

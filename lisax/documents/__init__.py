@@ -11,6 +11,6 @@ from lisax.documents.blocks import Block, Document, Kind, Unread
 from lisax.documents.bounded import Reader
 from lisax.documents.reading import read
 
-VERSION = 6  # of the readers, in the names of cached documents: raise it when a reader changes its output
+VERSION = 7  # of the readers, in the names of cached documents: raise it when a reader changes its output
 
 __all__ = ["VERSION", "Block", "Document", "Kind", "Reader", "Unread", "read"]

@@ -10,8 +10,9 @@ import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
 
-from lisax.documents.blocks import Unread
+from lisax.documents.blocks import TOO_LARGE, Unread
 
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 UNPACKED = 256 << 20  # bytes that all members of a file may have
 MEMBER = 64 << 20
 MEMBERS = 20_000
@@ -33,15 +34,20 @@ class Archive(zipfile.ZipFile):
         try:
             super().__init__(path)
         except (zipfile.BadZipFile, OSError) as error:
-            if path.read_bytes()[:8] == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":  # how encrypted Office files begin
-                raise Unread("password-protected", path=path) from None
+            content = path.read_bytes()
+            if content.startswith(OLE):  # an Office file of before 2007, or one that is encrypted
+                if "EncryptedPackage".encode("utf-16-le") in content:
+                    raise Unread("password-protected", path=path) from None
+                raise Unread(
+                    "damaged", "it is an old Office file (.doc, .xls or .ppt) by its content", path=path
+                ) from None
             raise Unread("damaged", str(error), path=path) from None
         members = self.infolist()
         if any(member.flag_bits & 1 for member in members):
             raise Unread("password-protected", path=path)
         whole = sum(member.file_size for member in members)
         if len(members) > MEMBERS or whole > UNPACKED:
-            raise Unread("too large", f"it unpacks to {whole >> 20:,} MiB in {len(members):,} members", path=path)
+            raise Unread(TOO_LARGE, f"it unpacks to {whole >> 20:,} MiB in {len(members):,} members", path=path)
         self.names = {member.filename: member for member in members}
 
     def read(self, name: str) -> bytes:
@@ -52,7 +58,7 @@ class Archive(zipfile.ZipFile):
         except (KeyError, zipfile.BadZipFile, EOFError, NotImplementedError, zipfile.zlib.error) as error:
             raise Unread("damaged", f"{name}: {error}", path=self.path) from None
         if len(content) > MEMBER:
-            raise Unread("too large", f"{name} has more than {MEMBER >> 20} MiB", path=self.path)
+            raise Unread(TOO_LARGE, f"{name} has more than {MEMBER >> 20} MiB", path=self.path)
         return content
 
     def check(self, name: str) -> bytes:

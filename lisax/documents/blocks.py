@@ -24,6 +24,9 @@ ITEM = re.compile(r"\A\s*+(?:[-*+•–·▪●○◦‣]|\(?(?:\d{1,3}|[a-z])[.
 _CAPTION = re.compile(r"(?=.{3,150}$)(?:table|tab\.|tabelle|tableau|tabla)\s+[\dA-Z]", re.IGNORECASE)
 
 
+TOO_LARGE = "too large"  # the reason of a file that exceeds a bound
+
+
 class Unread(DataError):
     """A file that is not read. `why` is a reason that many files may share, such as `scanned PDF without text`."""
 
@@ -111,19 +114,25 @@ class Document:
 
     def tables(self, watch: Warns, limits: TableLimits = LIMITS, name: str = "") -> Iterator[Table]:
         """The tables, as `{name}:0`, `{name}:1`, …, or `name` of a file that is a single table. The caption of a table
-        without one is the heading above it."""
+        without one is the line `Table 1: …` above it, or below it if more tables have one there, or the heading above."""
         name = _unmarked(name or self.name)
         heading, number = "", 0
         count = sum(block.kind is Kind.TABLE for block in self.blocks)
         is_single = count == 1 and self.name.lower().endswith((".csv", ".tsv"))
-        for before, block in zip((None, *self.blocks), self.blocks):
+        captions = [
+            block.text if block.kind is Kind.PARAGRAPH and _CAPTION.match(block.text) else "" for block in self.blocks
+        ]
+        # `Table 1 shows the costs.` is a sentence and not the caption of the table above it.
+        after = [text if ":" in text or not text.endswith(".") else "" for text in captions[1:]]
+        around = list(zip(("", *captions), self.blocks, (*after, "")))
+        below_more = sum(bool(below) - bool(above) for above, block, below in around if block.kind is Kind.TABLE) > 0
+        for above, block, below in around:
             if block.kind is Kind.HEADING:
                 heading = block.text
             elif block.kind is Kind.TABLE:
                 place = Place(Path(self.name), None, watch, limits)
                 caption = block.text or ("" if heading == self.title else heading)
-                if before is not None and before.kind is Kind.PARAGRAPH and _CAPTION.match(before.text):
-                    caption = before.text
+                caption = (below if below_more else above) or caption
                 table_id = name if is_single else f"{name}:{number}"
                 yield make_table(
                     table_id, self.title, block.header, block.rows, place, caption, rows_left_out=block.rows_left_out

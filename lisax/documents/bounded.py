@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from lisax.documents.blocks import Block, Document, Kind, Unread
+from lisax.documents.blocks import TOO_LARGE, Block, Document, Kind, Unread
 from lisax.documents.grid import LIMITS, TableLimits
 from lisax.documents.reading import is_bounded, named, read
 
@@ -71,9 +71,11 @@ class Reader:
             bound = f"it takes more than {self.seconds} s"
             if code not in (-signal.SIGXCPU, -signal.SIGKILL):
                 bound = f"it is damaged, or takes more than {self.memory >> 20:,} MiB of memory"
-            raise Unread("too large", bound, path=path)
+            raise Unread(TOO_LARGE, bound, path=path)
         found = from_json(answer, path, name or path.name)
         if isinstance(found, Unread):
+            if found.why == TOO_LARGE:
+                self._end()  # its memory may still be full
             raise found
         return found
 

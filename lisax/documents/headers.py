@@ -77,8 +77,8 @@ class JoinedCells:
 
 def is_row_of_data(first: Sequence[str], below: Rows) -> bool | None:
     """Whether a first row is data and not the header: it has numbers in all columns (at least one) that have only
-    numbers below it, in the same units. None if the numbers may still be names: several that rise or fall, or with
-    fewer than two rows below."""
+    numbers below it, in the same units. None if the numbers may still be names: several that rise or fall, only a
+    year, or with fewer than two rows below."""
     columns = [[row[j] for row in below if j < len(row) and row[j].strip()] for j in range(len(first))]
     numeric = [j for j, cells in enumerate(columns) if cells and all(map(is_number, cells))]
     if not all(map(str.strip, first)) or not all(is_number(first[j]) for j in numeric):
@@ -86,13 +86,13 @@ def is_row_of_data(first: Sequence[str], below: Rows) -> bool | None:
     # A year above other numbers names its column; above years it shows nothing.
     years = [j for j in numeric if YEARS.fullmatch(first[j].strip())]
     rest = [j for j in numeric if not YEARS.fullmatch(first[j].strip())]
-    if not rest or not all(YEARS.fullmatch(cell.strip()) for j in years for cell in columns[j]):
+    if not numeric or not all(YEARS.fullmatch(cell.strip()) for j in years for cell in columns[j]):
         return False
     if any(whole(cell.strip()).unit != whole(first[j].strip()).unit for j in rest for cell in columns[j]):
         return False
-    values = [whole(first[j].strip()).value for j in rest]
+    values = [whole(first[j].strip()).value for j in rest or years]
     pairs = list(itertools.pairwise(values))
-    is_ordered = bool(pairs) and (all(a < b for a, b in pairs) or all(a > b for a, b in pairs))
+    is_ordered = bool(pairs or not rest) and (all(a < b for a, b in pairs) or all(a > b for a, b in pairs))
     return None if is_ordered or len(below) < 2 else True
 
 
@@ -139,19 +139,14 @@ def _is_line(row: Sequence[str]) -> bool:
 
 def _blocks(rows: Rows) -> Iterator[tuple[int, int]]:
     """(first, last + 1) of the runs of rows that belong together."""
-    start = None
-    blank = False
-    for i, row in enumerate(rows):
-        if not _filled(row):
-            blank = start is not None
-            continue
-        if blank and begins_table(rows, i):
-            yield start, i
-            start = i
-        start = i if start is None else start
-        blank = False
-    if start is not None:
-        yield start, len(rows)
+    filled = (i for i, row in enumerate(rows) if _filled(row))
+    runs = [[i for _, i in run] for _, run in itertools.groupby(enumerate(filled), lambda pair: pair[1] - pair[0])]
+    starts = [run[0] for run in runs[:1]]
+    for above, run in itertools.pairwise(runs):
+        blanks = run[0] - above[-1] - 1
+        if begins_table(rows, run[0]) or _has_other_words([rows[i] for i in above], [rows[i] for i in run], blanks):
+            starts.append(run[0])
+    yield from itertools.pairwise([*starts, len(rows)])
 
 
 def begins_table(rows: Rows, i: int) -> bool:
@@ -163,6 +158,22 @@ def begins_table(rows: Rows, i: int) -> bool:
         return False
     names, below = rows[at], rows[at + 1]
     return _filled(names) >= 2 and not any(map(is_number, names)) and any(map(is_number, below))
+
+
+def _has_other_words(above: Rows, run: Rows, blanks: int) -> bool:
+    """Whether rows below others and `blanks` blank rows are a table of words, which `begins_table` does not know: their
+    first row has texts that its columns do not repeat, and the rows have a column more, or words in one of numbers, or
+    several blank rows above them."""
+    names, *below = itertools.dropwhile(_is_line, run) if len(run) > 2 else [()]
+    columns = [j for j, name in enumerate(names) if name.strip()]
+    if len(columns) < 2 or len(below) < 2 or columns != [j for j, cell in enumerate(below[0]) if cell.strip()]:
+        return False
+    texts = {j: [row[j].strip() for row in below if j < len(row)] for j in columns}
+    if any(is_number(names[j]) or names[j].strip() in texts[j] for j in columns):
+        return False
+    is_wider = not any(row[columns[-1]].strip() for row in above if columns[-1] < len(row))
+    numeric = [j for j in columns if j < len(above[-1]) and is_number(above[-1][j])]
+    return blanks > 1 or is_wider or not all(any(map(is_number, texts[j])) for j in numeric)
 
 
 def _table(rows: Rows, lines: Sequence[str], place: str, caption: str) -> Iterator[Block]:
@@ -231,14 +242,15 @@ def _header_rows(rows: Rows) -> int:
 
 def _groups(above: Sequence[str], names: Sequence[str]) -> bool:
     """Whether a row groups the names in the next: it repeats texts or leaves cells empty, and below it are different
-    texts."""
+    texts. Columns that are in no group may have no name below, if the first has no other."""
     texts = [cell.strip() for cell in above]
-    gaps = [j for j in range(1, len(texts)) if not texts[j] or texts[j] == texts[j - 1]]
-    below = [name.strip() for name in names[1 : len(texts)]]
+    gaps = {j for j in range(1, len(texts)) if not texts[j] or texts[j] == texts[j - 1]}
+    grouped = gaps | {j - 1 for j in gaps} if "".join(names[:1]).strip() in ("", texts[0]) else range(len(texts))
+    below = [name.strip() for j, name in enumerate(names[: len(texts)]) if j and (j in grouped or name.strip())]
     return (
         bool(gaps)
         and any(texts[1:])
-        and len(below) == len(texts) - 1
+        and len(names) >= len(texts)
         and all(below)
         and (not all(map(is_number, below)) or all(map(YEARS.fullmatch, below)))
     )

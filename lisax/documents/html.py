@@ -1,7 +1,7 @@
 """An HTML page as blocks: the text that a reader of the page reads, and its tables, in order.
 
 - **Text**: if a page marks its main content (`main`, `article`, or an element that is named so), only that; navigation,
-  footers, asides, cookie banners and hidden elements are left out.
+  footers, the text of asides but notes, cookie banners and hidden elements are left out.
 - **Marks within a line** keep their meaning: `10<sup>3</sup>` is `10³` and `H<sub>2</sub>O` is `H2O`, marks of footnotes
   and deleted text are left out, and `<q>` has quotation marks.
 - **Tables** as a reader sees them: spanned cells are repeated, nested tables are separate tables. A table's header

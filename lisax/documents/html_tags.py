@@ -43,6 +43,7 @@ _BESIDE = re.compile(
     r"(?:^|[\s_-])(?:cookies?|consent|breadcrumbs?|sidebar|navbar|navigation|menu|footer|share|social|newsletter|"
     r"advert|adverts|ads|promo|skip-link|comments|catlinks|toc|navbox|printfooter|editsection|noprint)(?:$|[\s_-])"
 )
+_NOTE = re.compile(r"(?:foot|end|rear)note")  # the role of an aside in a book
 # Marked sections, left in pages by Word and XML, which confuse the parser.
 _MARKED_SECTION = re.compile(r"<!\[[^>]*>?")
 # Attributes of a tag that has more of them than any page: the parser takes 600 times their memory.
@@ -142,9 +143,9 @@ class _Parser(HTMLParser):
             self.unseen += 1
             return
         given = dict(attributes)
-        if tag in ("sup", "sub"):
+        if tag in ("sup", "sub") or (tag == "a" and "noteref" in _role(given)):
             self._end_mark()
-            self.mark = (tag, [], "reference" in (given.get("class") or ""))
+            self.mark = (tag, [], tag == "a" or "reference" in (given.get("class") or ""))
         elif self.mark and tag == "a":
             self.mark = (*self.mark[:2], True)
         elif tag == "q":
@@ -186,7 +187,8 @@ class _Parser(HTMLParser):
             or role == "main"
             or (tag in _CONTAINERS and not _MAIN_NAMES.isdisjoint(names.split()))
         )
-        beside = tag in _LANDMARKS or role in ("navigation", "banner", "contentinfo", "search", "alert", "dialog") or (
+        is_note = tag == "aside" and _NOTE.search(_role(given)) is not None
+        beside = (tag in _LANDMARKS and not is_note) or role in ("navigation", "banner", "contentinfo", "search", "alert", "dialog") or (
             tag in _CONTAINERS and tag not in ("body", "main", "article") and _BESIDE.search(names[:200]) is not None
         )  # fmt: skip
         main = main and not beside
@@ -205,7 +207,7 @@ class _Parser(HTMLParser):
         if tag in UNSEEN:
             self.unseen = max(0, self.unseen - 1)
             return
-        if tag in ("sup", "sub"):
+        if tag in ("sup", "sub") or (tag == "a" and self.mark and self.mark[0] == tag):
             self._end_mark()
         elif tag == "q":
             self.handle_data("”")
@@ -306,7 +308,8 @@ class _Parser(HTMLParser):
             return
         self.kept += CELLS_OF_A_TABLE
         self.open.append(HtmlTable(self.getpos()[0], section=self.section))
-        if not (self.beside and self.main):  # a list of links in the content, such as a box of navigation
+        # Not a list of links in the content, such as a box of navigation, but that of facts in an aside.
+        if not self.main or self.beside == self.opened["aside"]:
             self.parts.append(self.open[-1])
 
     def _new_row(self, table: HtmlTable, is_hidden: bool = False) -> None:
@@ -341,6 +344,10 @@ class _Parser(HTMLParser):
 
 def _is_hidden(attributes: dict[str, str | None]) -> bool:
     return "hidden" in attributes or _HIDING.search(attributes.get("style") or "") is not None
+
+
+def _role(attributes: dict[str, str | None]) -> str:
+    return f"{attributes.get('epub:type') or ''} {attributes.get('role') or ''}"
 
 
 def _is_quoted(tag: str, attributes: dict[str, str | None]) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import itertools
 import posixpath
 import re
 import urllib.parse
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
@@ -18,15 +19,21 @@ from lisax.documents.blocks import Block, Kind, Unread
 from lisax.documents.grid import Place
 from lisax.text.titles import one_line
 
+HIDDEN_SLIDES = "hidden slides (left out)"
+
 # Styles that mammoth does not map.
 _STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => p:fresh\np[style-name='Caption'] => p:fresh\n"
 _BACK = re.compile(r'<a href="#[\w-]*-?(?:foot|end)note-ref-[^"]*">[^<]*</a>')  # mammoth's link from a note to its mark
 _NOTES = re.compile(r'<ol>\s*<li id="[\w-]*(?:foot|end)note-')
 
 _TEXTS = ("word/document.xml", "word/footnotes.xml", "word/endnotes.xml")
+# Hidden text, which mammoth reads; fields in one piece and modern text boxes, which mammoth does not read.
+_MENDED = (b"vanish", b"fldSimple", b"txbxContent")
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _SLIDE = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
+_COMPATIBLE = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+_TREE = f"{_SLIDE}cSld/{_SLIDE}spTree"
 _TITLES = {"title", "ctrTitle"}
 _SKIPPED = {"dt", "ftr", "sldNum", "hdr"}  # placeholders for date, footer and number
 
@@ -44,7 +51,7 @@ def read_word(path: Path, place: Place) -> tuple[str, list[Block]]:
     with archives.Archive(path) as archive:
         if "word/document.xml" not in archive.names:
             raise Unread("damaged", "it has no document", path=path)
-        shown = _without_hidden_text(archive) or path.read_bytes()
+        shown = _mended(archive) or path.read_bytes()
     made = mammoth.convert_to_html(
         io.BytesIO(shown), style_map=_STYLES, convert_image=mammoth.images.img_element(lambda _: {})
     )
@@ -57,17 +64,25 @@ def read_word(path: Path, place: Place) -> tuple[str, list[Block]]:
     return title, blocks
 
 
-def _without_hidden_text(archive: archives.Archive) -> bytes | None:
-    """The file without the text that Word does not show, which mammoth would read; None if it has none."""
-    hiding = [name for name in _TEXTS if name in archive.names and b"vanish" in archive.read(name)]
-    if not hiding:
+def _mended(archive: archives.Archive) -> bytes | None:
+    """The file without hidden text, and with fields and text boxes in elements that mammoth reads; None if it has none
+    of these."""
+    mended = [name for name in _TEXTS if name in archive.names and any(mark in archive.read(name) for mark in _MENDED)]
+    if not mended:
         return None
     parts = {name: archive.read(name) for name in archive.names}
-    for name in hiding:
+    for name in mended:
         root = archive.xml(name)
         for parent in list(root.iter()):
             for run in [one for one in parent if one.tag == f"{_WORD}r" and _is_hidden(one)]:
                 parent.remove(run)
+        for field in root.iter(f"{_WORD}fldSimple"):
+            field.tag = f"{_WORD}smartTag"
+        for choices in list(root.iter(f"{_COMPATIBLE}AlternateContent")):
+            if (boxes := _boxes(choices)) and not any(map(_boxes, choices.iterfind(f"{_COMPATIBLE}Fallback"))):
+                choices[:], choices.tag = boxes, f"{_WORD}smartTag"
+        for drawing in list(root.iter(f"{_WORD}drawing")):
+            drawing[:] = _boxes(drawing) or drawing[:]
         parts[name] = ElementTree.tostring(root)
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as file:
@@ -76,13 +91,19 @@ def _without_hidden_text(archive: archives.Archive) -> bytes | None:
     return made.getvalue()
 
 
+def _boxes(parent: Element) -> list[Element]:
+    """The contents of the text boxes in an element."""
+    return list(parent.iter(f"{_WORD}txbxContent"))
+
+
 def _is_hidden(run: Element) -> bool:
     mark = run.find(f"{_WORD}rPr/{_WORD}vanish")
     return mark is not None and mark.get(f"{_WORD}val") not in ("0", "false", "off")
 
 
 def read_slides(path: Path, place: Place) -> Iterator[Block]:
-    """The blocks of a .pptx file, slide by slide: its title, its texts and tables, and the speaker's notes.
+    """The blocks of a .pptx file, slide by slide: its title, its texts and tables, and the speaker's notes. Hidden slides
+    are left out.
 
     python-pptx would bring lxml and Pillow for this one walk."""
     with archives.Archive(path) as archive:
@@ -93,17 +114,35 @@ def read_slides(path: Path, place: Place) -> Iterator[Block]:
         )
         for number, name in slides:
             root = archive.xml(name)
+            if root.get("show") in ("0", "false"):
+                place.warn(HIDDEN_SLIDES)
+                continue
             where = f"slide {number}"
-            shapes = root.find(f"{_SLIDE}cSld/{_SLIDE}spTree")
-            found = list(_shapes(shapes, where)) if shapes is not None else []
+            found = list(_shapes(root.iterfind(_TREE), where))
             found.sort(key=lambda block: block.kind is not Kind.HEADING)  # a title may come late in the file
             yield from found
+            if (notes := _notes_of(name, archive)) is not None:
+                for block in _shapes(notes.iterfind(_TREE), where):
+                    yield dataclasses.replace(block, kind=Kind.PARAGRAPH) if block.kind is Kind.ITEM else block
 
 
-def _shapes(parent: Element, where: str) -> Iterator[Block]:
-    for shape in parent:
+def _notes_of(slide: str, archive: archives.Archive) -> Element | None:
+    """The page of notes that belongs to a slide."""
+    folder, name = posixpath.split(slide)
+    links = f"{folder}/_rels/{name}.rels"
+    for link in archive.xml(links) if links in archive.names else ():
+        target = posixpath.normpath(posixpath.join(folder, link.get("Target") or ""))
+        if (link.get("Type") or "").endswith("/notesSlide") and target in archive.names:
+            return archive.xml(target)
+    return None
+
+
+def _shapes(parents: Iterable[Element], where: str) -> Iterator[Block]:
+    for shape in itertools.chain.from_iterable(parents):
         if shape.tag == f"{_SLIDE}grpSp":
-            yield from _shapes(shape, where)
+            yield from _shapes([shape], where)
+        elif shape.tag == f"{_COMPATIBLE}AlternateContent":
+            yield from _shapes(shape.iterfind(f"{_COMPATIBLE}Choice[1]"), where)
         elif shape.tag == f"{_SLIDE}graphicFrame":
             for table in shape.iter(f"{_DRAWING}tbl"):
                 yield from headers.tables(_table_rows(table), where)
@@ -114,7 +153,7 @@ def _shapes(parent: Element, where: str) -> Iterator[Block]:
                 continue
             texts = [one_line(_runs(line)) for line in shape.iter(f"{_DRAWING}p")]
             if role in _TITLES:
-                yield Block(Kind.HEADING, " ".join(filter(None, texts)), 1, where)
+                yield from [Block(Kind.HEADING, " ".join(filter(None, texts)), 1, where)] if any(texts) else ()
             else:
                 kind = Kind.ITEM if role in ("body", "obj") else Kind.PARAGRAPH
                 yield from (Block(kind, text, place=where) for text in texts if text)

@@ -1,8 +1,8 @@
 """PDF files: text in reading order, headings by their size, and tables with and without lines.
 
-PDFium knows the place of each character; `pdf_layout.py` finds columns, headings and cells. pdfplumber finds tables too,
-at a fifth of the speed. Nothing in a file is ever run. A file of a few kilobytes
-can ask for any amount of memory and time: the caller is a process that has little of both.
+PDFium knows the place of each character; `pdf_layout.py` finds columns, headings and cells. pdfplumber finds tables
+too, at a fifth of the speed. Nothing in a file is ever run. A file of a few kilobytes can ask for any amount of memory
+and time: the caller is a process that has little of both.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ SECONDS = 30  # of the processor, after which no further page of a file is begun
 PAGES, CHARACTERS = 1_000, 4 << 20
 PAGE_CHARACTERS = 100_000
 RULES = 5_000  # lines of a page
+FEW_WORDS = 20  # a stamp, on a page that is a scan
 _BOLD = 600  # from this weight on
+_BULLETS = frozenset({0xF076, 0xF0A7, 0xF0B7, 0xF0D8})  # of Symbol and Wingdings, as office programs write them
 _BOLD_NAME = re.compile(rb"bold|black|heavy", re.IGNORECASE)
 
 
@@ -40,11 +42,13 @@ def read(path: Path, place: Place) -> tuple[str, list[Block]]:
             raise Unread("password-protected", path=path) from None
         raise Unread("damaged", str(error), path=path) from None
     try:
+        if document.get_formtype() == pypdfium2.raw.FORMTYPE_ACRO_FORM:
+            document.init_forms()  # draws values that have only been set
         end, left = time.process_time() + SECONDS, CHARACTERS
         pages: list[Page] = []
         for number in range(min(len(document), PAGES)):
             try:
-                pages.append(_page(document[number], number + 1))
+                pages.append(_page(document, number))
             except pypdfium2.PdfiumError:
                 place.warn("damaged pages of a PDF (left out)")
                 continue
@@ -53,8 +57,9 @@ def read(path: Path, place: Place) -> tuple[str, list[Block]]:
                 break
         if not any(page.words for page in pages):
             raise Unread("scanned PDF without text", path=path)
-        without = sum(not page.words and page.has_pictures for page in pages)
-        place.warn("pages of a PDF that are pictures without text (left out)", without)
+        scans = sum(page.pictured > (0.5 if page.words else 0) and len(page.words) <= FEW_WORDS for page in pages)
+        place.warn("pages of a PDF that are pictures with few or no words (pictures left out)", scans)
+        place.warn("annotations of a PDF whose text is not drawn (left out)", sum(page.undrawn for page in pages))
         read_pages = pages[-1].number if pages else 0
         place.warn(
             "pages of a PDF past the text or the time that one file may take (left out)", len(document) - read_pages
@@ -69,10 +74,11 @@ def read(path: Path, place: Place) -> tuple[str, list[Block]]:
     return title, blocks
 
 
-def _page(page, number: int) -> Page:
+def _page(document, index: int) -> Page:
     """The words and rules of a page. Coordinates are points from the upper left corner of the page as it is shown."""
     import pypdfium2.raw as pdfium
 
+    page = document[index]
     width, height = page.get_size()
     left, bottom, right, top = page.get_bbox()
     rotation = page.get_rotation()
@@ -87,18 +93,29 @@ def _page(page, number: int) -> Page:
             return top - y1, right - x1, top - y0, right - x0
         return x0 - left, top - y1, x1 - left, top - y0
 
-    text = page.get_textpage()
-    words = list(_words(text.raw, pdfium, turned))
-    rules, has_pictures = [], False
+    rules, pictured, undrawn = [], 0.0, 0
     for count, found in enumerate(page.get_objects(max_depth=4)):
         if count > RULES:
             break
-        has_pictures = has_pictures or found.type == pdfium.FPDF_PAGEOBJ_IMAGE
+        if found.type == pdfium.FPDF_PAGEOBJ_IMAGE:
+            x0, y0, x1, y1 = found.get_bounds()
+            pictured += (x1 - x0) * (y1 - y0) / max(width * height, 1.0)
         if found.type == pdfium.FPDF_PAGEOBJ_PATH:
             rules.append(Rule(*turned(*found.get_bounds())))
+    for i in range(pdfium.FPDFPage_GetAnnotCount(page)):
+        note = pdfium.FPDFPage_GetAnnot(page, i)
+        is_text = pdfium.FPDFAnnot_GetSubtype(note) == pdfium.FPDF_ANNOT_FREETEXT
+        undrawn += is_text and not pdfium.FPDFAnnot_HasKey(note, b"AP")
+        pdfium.FPDFPage_CloseAnnot(note)
+    # The values of a form, and other annotations, become text of the page in their places.
+    if pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY) == pdfium.FLATTEN_SUCCESS:
+        page.close()
+        page = document[index]
+    text = page.get_textpage()
+    words = list(_words(text.raw, pdfium, turned))
     text.close()
     page.close()
-    return Page(number, width, height, words, rules, has_pictures)
+    return Page(index + 1, width, height, words, rules, pictured, undrawn)
 
 
 def _words(text, pdfium, turned: Callable[..., tuple[float, float, float, float]]) -> Iterator[Word]:
@@ -117,6 +134,8 @@ def _words(text, pdfium, turned: Callable[..., tuple[float, float, float, float]
         letter = chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
         if code == 2:  # PDFium's mark of a hyphen at the end of a line
             letter = "-"
+        elif code in _BULLETS:
+            letter = "•"
         if letter.isspace() or (code < 32 and letter != "-"):
             if letters:
                 yield Word("".join(letters), *box, size, bold)

@@ -27,10 +27,11 @@ from lisax.text.titles import one_line
 EDGE = 0.1  # of a page's height, in which repeated lines are looked for
 HEADING_CHARACTERS = 120
 COLUMN_CHARACTERS = 22  # mean of a line's text in a column of prose; in a table's column it is shorter
-_BULLETS = re.compile(r"[-*+•–·▪●○◦‣]\s+")
+_BULLET = re.compile(r"\A[-*+•–·▪●○◦‣]\s+")
 _PAGE_NUMBER = re.compile(
     r"(?:page|seite|p\.|s\.)?\s*[-–—]?\s*(?:\d{1,4}|[ivxl]{1,6})\s*[-–—]?(?:\s*(?:/|of|von|de|sur)\s*\d{1,4})?", re.I
 )
+_SAME_SIZE = 0.93  # PDFium gives the letters of some fonts heights that differ by up to 6 %
 _NOTE = re.compile(r"(?:\d{1,2}|[*†‡§])\s*\S")
 _NOTE_MARK = re.compile(r"^(?:\d{1,2}|[*†‡§])\s*")
 
@@ -42,9 +43,10 @@ def blocks(pages: Sequence[Page]) -> list[Block]:
         for word in page.words:
             sizes[round(word.size, 1)] += len(word.text)
     body = sizes.most_common(1)[0][0] if sizes else 10.0
-    levels = {
-        size: level for level, size in enumerate(sorted((s for s in sizes if s > 1.12 * body), reverse=True)[:5], 1)
-    }
+    levels: list[float] = []
+    for size in sorted((s for s in sizes if s > 1.12 * body), reverse=True):
+        if not levels or size < _SAME_SIZE * levels[-1]:
+            levels.append(size)
     known = whole_words(word.text for page in pages for word in page.words)
     offset, repeated = _number_offset(pages), _repeated(pages)
     found: list[Block] = []
@@ -154,12 +156,12 @@ def _digitless(text: str) -> str:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Layout:
-    """Lays out one page. `body`: the size of most text of the document; `levels`: those of headings by their size; `known`: the
-    words of the document."""
+    """Lays out one page. `body`: the size of most text of the document; `levels`: the sizes of its headings, largest
+    first; `known`: the words of the document."""
 
     page: Page
     body: float
-    levels: dict[float, int]
+    levels: list[float]
     known: Set[str]
 
     @property
@@ -228,13 +230,14 @@ class _Layout:
         text = one_line(joined("\n".join(line.text for line in lines), self.known, always=True)).replace("\u00ad", "")
         size, bold = lines[0].size, all(line.bold for line in lines)
         is_short = len(text) <= HEADING_CHARACTERS and len(lines) <= 3 and text[-1] not in ".,;:!?"
-        if is_short and any(map(str.isalpha, text)) and (size > 1.12 * self.body or bold):
-            level = self.levels.get(round(size, 1), 6)
+        if is_short and any(map(str.isalpha, text)) and not _BULLET.match(text) and (size > 1.12 * self.body or bold):
+            is_large = size > 1.12 * self.body
+            level = 1 + sum(size < _SAME_SIZE * larger for larger in self.levels[:5]) if is_large else 6
             return Block(Kind.HEADING, text, level, self.place, is_said=len(text.split()) > 3)
         if size < 0.88 * self.body and lines[0].baseline > 0.6 * self.page.height and _NOTE.match(text):
             return Block(Kind.FOOTNOTE, _NOTE_MARK.sub("", text), place=self.place)
         if ITEM.match(text):
-            return Block(Kind.ITEM, _BULLETS.sub("", text, count=1), place=self.place)
+            return Block(Kind.ITEM, _BULLET.sub("", text), place=self.place)
         return Block(Kind.PARAGRAPH, text, place=self.place)
 
 

@@ -42,7 +42,8 @@ class Page:
     height: float
     words: list[Word]
     rules: list[Rule]
-    has_pictures: bool = False
+    pictured: float = 0.0  # the share of the page that its pictures cover
+    undrawn: int = 0  # annotations whose text is not drawn
 
     @functools.cached_property
     def lines(self) -> list[Line]:
@@ -118,15 +119,20 @@ def _are_marks(marks: Sequence[Word], line: Sequence[Word]) -> bool:
 
 
 def text_of(words: Sequence[Word]) -> str:
-    """The words of a line; a small raised one is a power or the mark of a footnote."""
+    """The words of a line; a small raised one is a power or the mark of a footnote. It is next to the word that it is
+    raised above: a bullet may be larger and lower than all words of its line."""
     text = ""
-    size = max(word.size for word in words)
-    right = None
+    base, right = words[0], words[0].x0
     for word in words:
-        if text and word.size < 0.86 * size and word.baseline < words[0].baseline - 0.1 * size and len(word.text) <= 3:
+        if (
+            word.size < 0.86 * base.size
+            and word.baseline < base.baseline - 0.1 * base.size
+            and len(word.text) <= 3
+            and word.x0 - right < 0.3 * base.size
+        ):
             text += raised(word.text, text[-12:])
         else:
-            is_apart = right is None or word.x0 - right > 0.12 * word.size
-            text += (" " if text and is_apart else "") + word.text
+            text += (" " if text and word.x0 - right > 0.12 * word.size else "") + word.text
+            base = word
         right = word.x1
     return text

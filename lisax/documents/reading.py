@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import collections
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
-from lisax.documents import csv_tables, html, office, open_document, pdf, sheets, text_files
-from lisax.documents.blocks import Block, Document, Unread
+from lisax.documents import csv_tables, encodings, html, office, open_document, pdf, sheets, text_files
+from lisax.documents.blocks import TOO_LARGE, Block, Document, Unread
 from lisax.documents.grid import LIMITS, Place, TableLimits
 from lisax.errors import DataError
 from lisax.files.reading import read_file
@@ -81,6 +82,16 @@ def named(name: str) -> str:
     return one_line(Path(name).stem.replace("_", " "))
 
 
+def _type_of_old_excel(head: bytes) -> str:
+    """The type of a `.xls` file by its beginning: programs write web pages, texts and newer files under that name."""
+    if head.startswith(b"PK"):
+        return ".xlsx"
+    if re.search(rb"<(?:html|table|!doctype html)", head, re.IGNORECASE):
+        return ".html"
+    is_binary = b"\0" in head and not encodings.marked(head)
+    return ".xls" if is_binary or head.lstrip(b"\xef\xbb\xbf").startswith(b"<") else ".csv"
+
+
 class Notes:
     """Collects warnings of one file, by kind."""
 
@@ -102,13 +113,16 @@ def read(path: Path | str, name: str = "", limits: TableLimits = LIMITS) -> Docu
         raise Unread(path.suffix.lower() or "no suffix", path=path)
     try:
         with path.open("rb") as file:
+            head = file.read(1 << 10)
             size = file.seek(0, os.SEEK_END)
     except OSError as error:
         raise Unread("cannot be read", str(error.strerror), path=path) from None
     if not size:
         raise Unread("empty", path=path)
+    if path.suffix.lower() == ".xls":
+        kind = _type_of_old_excel(head)
     if size > LARGEST_OFFICE and kind in _BOUNDED:
-        raise Unread("too large", f"it has more than {LARGEST_OFFICE >> 20} MiB", path=path)
+        raise Unread(TOO_LARGE, f"it has more than {LARGEST_OFFICE >> 20} MiB", path=path)
     try:
         title, blocks = _READERS[kind](path, Place(path, None, notes, limits))
     except Unread:
@@ -117,7 +131,7 @@ def read(path: Path | str, name: str = "", limits: TableLimits = LIMITS) -> Docu
         line = "" if error.line is None else f"line {error.line}: "
         raise Unread("damaged", line + error.message, path=path) from None
     except (MemoryError, RecursionError):
-        raise Unread("too large", "it takes more memory than a file may take", path=path) from None
+        raise Unread(TOO_LARGE, "it takes more memory than a file may take", path=path) from None
     except Exception as error:  # a damaged file can make a library raise anything
         if kind in _PLAIN:
             raise

@@ -43,24 +43,43 @@ def read_excel(path: Path, place: Place) -> Iterator[Block]:
         place.warn(
             "formulas without a stored value (read as empty)", sum(len(_UNSTORED.findall(text)) for text in texts)
         )
-    book = openpyxl.load_workbook(path, data_only=True)
+    with path.open("rb") as file:  # by its content: the library refuses a path that ends in .xls
+        book = openpyxl.load_workbook(file, data_only=True)
     for sheet in book.worksheets:
         if sheet.sheet_state != "visible":
             place.warn(HIDDEN)
             continue
-        limits = place.limits
-        width, height = min(sheet.max_column or 0, limits.columns), min(sheet.max_row or 0, limits.rows)
-        place.warn(f"rows of a sheet past {limits.rows:,} (left out)", max(0, (sheet.max_row or 0) - height))
-        rows = [
-            [shown(cell.value, cell.number_format) for cell in row]
-            for row in sheet.iter_rows(1, height, 1, max(1, width))
-        ]
+        # `iter_rows` would make every empty cell before the last one that has a format.
+        cells = sheet._cells.values()
+        rows = _cropped(((cell.row, cell.column, shown(cell.value, cell.number_format)) for cell in cells), place)
+        width = max(map(len, rows), default=0)
         _fill(rows, [merged.bounds for merged in sheet.merged_cells.ranges])
         hidden_rows = {number for number, row in sheet.row_dimensions.items() if row.hidden}
         spans = [one for one in sheet.column_dimensions.values() if one.hidden]
         hidden_columns = {j for one in spans for j in range((one.min or 1) - 1, min(one.max or 0, width))}
         numbers, rows = visible(rows, hidden_rows, hidden_columns, place)
         yield from sheet_blocks(sheet.title, rows, len(book.worksheets) > 1, numbers)
+
+
+def _cropped(cells: Iterable[tuple[int, int, str]], place: Place) -> list[list[str]]:
+    """The rows, each up to its last filled cell within the limits, of cells as (row, column, text) from 1."""
+    limits = place.limits
+    rows: list[list[str]] = []
+    far_rows, far_columns = set(), set()
+    for row, column, text in cells:
+        if not text.strip():
+            continue
+        if row > limits.rows:
+            far_rows.add(row)
+        elif column > limits.columns:
+            far_columns.add(column)
+        else:
+            rows += ([] for _ in range(row - len(rows)))
+            rows[row - 1] += [""] * (column - len(rows[row - 1]))
+            rows[row - 1][column - 1] = text
+    place.warn(f"rows of a sheet past {limits.rows:,} (left out)", len(far_rows))
+    place.warn(f"columns of a sheet past {limits.columns:,} (left out)", len(far_columns))
+    return rows
 
 
 def visible(
@@ -80,6 +99,7 @@ def _fill(rows: list[list[str]], merged: Iterable[tuple[int, int, int, int]]) ->
     """Repeats the text of merged cells, given as (column, row, last column, last row) from 1, in all that they cover."""
     starts = {(row - 1, column - 1): (last_row, last) for column, row, last, last_row in merged}
     covered: set[tuple[int, int]] = set()
+    width = max(map(len, rows), default=0)
     for i in sorted({i for i, _ in starts if i < len(rows)}):
         joined = headers.JoinedCells()
         for j, text in enumerate(rows[i]):
@@ -89,15 +109,16 @@ def _fill(rows: list[list[str]], merged: Iterable[tuple[int, int, int, int]]) ->
                 for row in range(i, min(last_row, len(rows))):
                     if (row, j) in covered:  # ranges of a damaged file may overlap: no cell is filled twice
                         break
-                    for column in range(j, min(last, len(rows[i]))):
+                    for column in range(j, min(last, width)):
                         if (row, column) in covered:
                             break
+                        rows[row] += [""] * (column + 1 - len(rows[row]))
                         rows[row][column] = text if row == i else below
                         covered.add((row, column))
 
 
 def read_old_excel(path: Path, place: Place) -> Iterator[Block]:
-    """The blocks of an .xls or .xlsb file."""
+    """The blocks of an .xls or .xlsb file; the library does not read the formats of numbers."""
     import python_calamine
 
     book = python_calamine.CalamineWorkbook.from_path(str(path))
@@ -106,9 +127,13 @@ def read_old_excel(path: Path, place: Place) -> Iterator[Block]:
             place.warn(HIDDEN)
             continue
         sheet = book.get_sheet_by_name(name)
-        rows = [
-            [shown(value) for value in row[: place.limits.columns]] for row in sheet.to_python(nrows=place.limits.rows)
-        ]
+        has_numbers = any(type(value) in (int, float) for row in sheet.iter_rows() for value in row)
+        place.warn("sheets whose numbers are without their formats, such as % and €", int(has_numbers))
+        left = sheet.start[1] + 1 if sheet.start else 1  # rows are from the first on, but cells from the first filled
+        numbered = enumerate(sheet.iter_rows(), start=1)
+        rows = _cropped(((i, j, shown(value)) for i, row in numbered for j, value in enumerate(row, left)), place)
+        merged = sheet.merged_cell_ranges or ()
+        _fill(rows, [(first[1] + 1, first[0] + 1, last[1] + 1, last[0] + 1) for first, last in merged])
         yield from sheet_blocks(name, rows, len(book.sheet_names) > 1)
 
 

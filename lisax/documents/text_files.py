@@ -6,7 +6,6 @@ import dataclasses
 import email
 import email.policy
 import email.utils
-import functools
 import itertools
 import json
 import mailbox
@@ -14,12 +13,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from email.message import EmailMessage
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from lisax.documents import encodings, headers, html
+from lisax.documents import encodings, headers, html, rich_text
 from lisax.documents.blocks import ITEM, Block, Kind, Unread
 from lisax.documents.broken_words import is_broken, joined, whole_words
 from lisax.documents.grid import Place
+from lisax.text.abbreviations import MONTHS
 from lisax.text.dates import in_words
 from lisax.text.titles import one_line
 
@@ -33,14 +33,22 @@ TITLE_FIELDS = ("title", "name", "headline", "subject", "heading")
 QUERY_FIELDS = frozenset(
     "id claim question label answers evidence file kind split candidates operation operands".split()
 )
+LONGER = 2  # times as long is a message's page that is read and not its plain text
+SIGNATURE = "-- "  # the line above it, in RFC 3676
 CODE_INDENT = 4  # blanks, of Markdown
 DEPTH = 8  # of objects within objects; deeper ones are written as JSON
 
 _UNDERLINE = re.compile(r"\s*(={3,}|-{3,}|~{3,}|\*{3,})\s*")
+_DAY = re.compile(rf"\s*+\d{{1,2}}\.\s+(?:{'|'.join(MONTHS)})\b")  # a date or a century, no number of an item
+_FINISHED = re.compile(r"[.!?:;…。][\"'”’“»)\]]*\s*\Z")
+_BEGINS_LIST = re.compile(r"\s*+(?:\(?[1a][.)]|[^\w\s(](?!\s+\d))\s")
 _RULE = re.compile(r"[\s|+=:-]*")  # between the rows of a table
 _FIELD = re.compile(r"\A\s*+[^\W\d][^:.]{0,40}:\s+\S")
 _FRONT = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\r?\n|$)", re.DOTALL)
 _FRONT_TITLE = re.compile(r"^title:\s*(.*?)\s*$", re.MULTILINE)
+_QUOTES = "\"'"
+_FRONT_FACT = re.compile(r"^(author|date|status):[ \t]+([^\s\[{|>&*!#].*)", re.MULTILINE | re.IGNORECASE)
+_FROM = re.compile(rb"^>(>*+From )", re.MULTILINE)
 _NOTE = re.compile(r"^\[\^[^\]]+\]:\s*")
 _CONTINUED = re.compile(r"\[\^[^\]]+\]:|[!?]{3}")  # with the indented paragraph below it
 _REFERENCE = re.compile(r"\[\^[^\]\s]{1,20}\](?!:)")
@@ -77,13 +85,34 @@ def read_text(text: str) -> Iterator[Block]:
             continue
         # Items, and fields in a line each: `Present: Ann Bee`.
         is_list = len(lines) > 1 and all(map(_FIELD.match, lines))
-        for is_item, group in itertools.groupby(lines, key=lambda line: is_list or ITEM.match(line) is not None):
+        items = [True] * len(lines) if is_list else _items(lines)
+        for is_item, group in itertools.groupby(zip(items, lines), key=lambda line: line[0]):
             if is_item:
-                yield from (Block(Kind.ITEM, one_line(ITEM.sub("", line, count=1)), place=place) for line in group)
+                yield from (Block(Kind.ITEM, one_line(ITEM.sub("", line, count=1)), place=place) for _, line in group)
                 continue
-            shown = "\n".join(line.strip() for line in group if not _UNDERLINE.fullmatch(line))
+            shown = "\n".join(line.strip() for _, line in group if not _UNDERLINE.fullmatch(line))
             if paragraph := one_line(joined(shown, known, always=False)):
                 yield Block(Kind.PARAGRAPH, paragraph, place=place)
+
+
+def _is_marked(line: str) -> bool:
+    return ITEM.match(line) is not None and not _DAY.match(line)
+
+
+def _items(lines: Sequence[str]) -> list[bool]:
+    """Whether each line of a paragraph is an item. A sentence may be wrapped before a number or a minus, so
+    below an unfinished line a mark is an item's only if it begins a list or follows the last mark."""
+    found, before, last = [], ".", -1  # the number of the last mark
+    for line in lines:
+        if is_item := _is_marked(line):
+            mark = line.split(maxsplit=1)[0].strip("(.)")
+            number = int(mark) if mark.isdecimal() else ord(mark)
+            is_next = number - last in (0, 1)
+            if is_item := bool(is_next or _FINISHED.search(before[-9:]) or _BEGINS_LIST.match(line)):
+                last = number
+        found.append(is_item)
+        before = line.rstrip()
+    return found
 
 
 def _columns(lines: Sequence[str]) -> list[list[str]] | None:
@@ -111,7 +140,7 @@ def read_titled(text: str) -> tuple[str, list[Block]]:
 
 def _looks_like_heading(line: str) -> bool:
     line = line.strip()
-    return len(line) <= HEADING_CHARACTERS and line[-1] not in ".!?:;,…。" and not ITEM.match(line) and any(
+    return len(line) <= HEADING_CHARACTERS and line[-1] not in ".!?:;,…。" and not _is_marked(line) and any(
         character.isalpha() for character in line
     )  # fmt: skip
 
@@ -125,22 +154,24 @@ def _paragraphs(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
 
 
 def read_markdown(text: str, place: Place) -> tuple[str, list[Block]]:
-    """(title, blocks): markdown-it-py writes it as HTML. The title is that of the front matter or the first heading;
-    code, fenced or indented, is left out, and a footnote is a block of its own."""
+    """(title, blocks): markdown-it-py writes it as HTML. The title is that of the front matter or the first heading,
+    and author, date and status in it are read; code, fenced or indented, is left out, and a footnote is a block of its own."""
     from markdown_it import MarkdownIt
 
-    title = ""
+    title, facts = "", []
     if front := _FRONT.match(text):
         text = text[front.end() :]
         if named := _FRONT_TITLE.search(front[1]):
-            title = one_line(named[1].strip("\"'"))
+            title = one_line(named[1].strip(_QUOTES))
+        facts = [f"{name}: {value.strip().strip(_QUOTES)}" for name, value in _FRONT_FACT.findall(front[1])]
     parser = MarkdownIt("commonmark", {"html": True, "linkify": False}).enable("table").enable("strikethrough")
     parser.disable("code", ignoreInvalid=True)
     parser.block.ruler.before("table", "indented code", _is_indented_code)
     parser.add_render_rule("fence", lambda *_: "")
     _, blocks = html.read(parser.render(_REFERENCE.sub("", text)), place)
     blocks = [Block(Kind.FOOTNOTE, _NOTE.sub("", block.text)) if _NOTE.match(block.text) else block for block in blocks]
-    return title or next((block.text for block in blocks if block.kind is Kind.HEADING), ""), blocks
+    title = title or next((block.text for block in blocks if block.kind is Kind.HEADING), "")
+    return title, [*(Block(Kind.PARAGRAPH, one_line(fact)) for fact in facts), *blocks]
 
 
 def _is_indented_code(state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -165,9 +196,11 @@ def _is_indented_code(state: StateBlock, start: int, end: int, silent: bool) -> 
 
 
 def read_rich_text(text: str) -> Iterator[Block]:
-    from striprtf.striprtf import rtf_to_text
-
-    return read_text(re.sub(r"(?<!\n)\n(?!\n)", "\n\n", rtf_to_text(text, errors="ignore")))
+    for is_note, part in rich_text.read(text):
+        if isinstance(part, list):
+            yield from headers.tables(part)
+        else:
+            yield from [Block(Kind.FOOTNOTE, one_line(part))] if is_note else read_text(part)
 
 
 # --- Messages ------------------------------------------------------------------------------
@@ -182,14 +215,18 @@ def read_message(content: bytes, place: Place) -> tuple[str, list[Block]]:
 
 def read_mailbox(path: Path, place: Place) -> Iterator[Block]:
     """The messages of an .mbox file, each below its subject."""
-    parsed = functools.partial(email.message_from_binary_file, policy=email.policy.default)
-    for message in mailbox.mbox(path, factory=parsed, create=False):
+    for message in mailbox.mbox(path, factory=_stored_message, create=False):
         title, blocks = _message(message, place)
         yield Block(Kind.HEADING, title or "message", 1)
         yield from (
             block if block.kind is not Kind.HEADING else dataclasses.replace(block, level=block.level + 1)
             for block in blocks
         )
+
+
+def _stored_message(file: IO[bytes]) -> EmailMessage:
+    """A message of an .mbox file, where lines that begin with `From ` have a `>` before it."""
+    return email.message_from_bytes(_FROM.sub(rb"\1", file.read()), policy=email.policy.default)
 
 
 def _message(message: EmailMessage, place: Place) -> tuple[str, list[Block]]:
@@ -204,19 +241,30 @@ def _message(message: EmailMessage, place: Place) -> tuple[str, list[Block]]:
     if writer:
         to = f" to {readers}" if readers else ""
         blocks.append(Block(Kind.PARAGRAPH, f"{writer} wrote{to}{day and f' on {day}'}."))
-    body = message.get_body(("plain", "html"))
-    if body is not None:
-        try:
-            text = body.get_content()
-        except (LookupError, UnicodeError):
-            text = body.get_payload(decode=True).decode("utf-8", "replace")
-        if body.get_content_type() == "text/html":
-            blocks += html.read(text, place)[1]
-        else:
-            lines = itertools.takewhile(lambda line: line.rstrip() != "--", text.splitlines())  # then comes a signature
-            blocks += read_text("\n".join(line for line in lines if not line.startswith(">")))
+    plain, page = _body(message, "plain"), html.read(_body(message, "html"), place)[1]
+    # The plain text of some messages only points to the page, and it has no tables.
+    is_page = sum(len(block.text) for block in page) > LONGER * len(plain) or any(block.rows for block in page)
+    blocks += page if is_page else read_text(_own_text(plain))
     place.warn("attachments of messages (left out)", sum(1 for _ in message.iter_attachments()))
     return f"{subject} ({day})" if subject and day else subject, blocks
+
+
+def _body(message: EmailMessage, kind: str) -> str:
+    body = message.get_body((kind,))
+    if body is None:
+        return ""
+    try:
+        return body.get_content()
+    except (LookupError, UnicodeError):
+        return body.get_payload(decode=True).decode("utf-8", "replace")
+
+
+def _own_text(text: str) -> str:
+    """The plain text of a message without its signature and quotes. A line `--` only separates paragraphs."""
+    lines = text.splitlines()
+    if SIGNATURE in lines:
+        del lines[len(lines) - 1 - lines[::-1].index(SIGNATURE) :]
+    return "\n".join(line if line.rstrip() != "--" else "" for line in lines if not line.startswith(">"))
 
 
 def _names(message: EmailMessage, field: str) -> str:

@@ -6,8 +6,10 @@ import zipfile
 import made
 import pytest
 
+from lisax.corpora.files import FileFolder
 from lisax.documents import Reader, Unread, read
 from lisax.documents.grid import TableLimits
+from lisax.documents.reading import LARGEST_OFFICE
 
 
 def test_a_file_that_takes_too_much_is_named_and_the_next_is_read(tmp_path):
@@ -19,6 +21,24 @@ def test_a_file_that_takes_too_much_is_named_and_the_next_is_read(tmp_path):
         assert reader.read(tmp_path / "b.txt").blocks[0].text == "Tarn is a town."
     with Reader(bounded=True, memory=150 << 20) as reader, pytest.raises(Unread, match="too large: it .* memory"):
         reader.read(tmp_path / "a.html")
+
+
+def test_a_full_memory_is_not_the_next_file_s(tmp_path):
+    path = made.word(tmp_path / "a.docx", made.paragraph("Tarn is a town."))
+    with Reader(bounded=True) as reader:
+        reader.read(path)
+        first = reader._process
+        (tmp_path / "b.docx").write_bytes(b"x" * (LARGEST_OFFICE + 1))
+        with pytest.raises(Unread, match=r"b\.docx: too large"):
+            reader.read(tmp_path / "b.docx")
+        assert reader.read(path) == read(path)
+        assert reader._process is not first
+
+
+def test_a_file_that_took_too_much_is_tried_again(tmp_path):
+    path = made.word(tmp_path / "a.docx", made.paragraph("Tarn is a town."))
+    assert FileFolder(path, reader=Reader(memory=32 << 20)).account().skipped[0].why == "too large"
+    assert FileFolder(path).account().read == 1
 
 
 def test_documents_of_the_process_are_those_of_this_one(tmp_path):

@@ -204,6 +204,9 @@ def test_two_tables_of_a_file_are_two(tmp_path):
         ("party,2019,seats\nGreens,5,7\nReds,6,8\n", False),
         ("runner,100 m\nAda,11.2 s\nBo,12.1 s\n", False),
         (",7\nAda,1\nBo,2\n", False),
+        ("Arl,1200,1887\nBem,1900,1901\nCor,2000,1950\n", None),
+        ("Ada,1987\nBo,1993\nCy,1970\n", None),
+        ("1950,1990,1970\n1200,1300,1100\n1210,1310,1110\n", True),
     ],
 )
 def test_a_first_row_of_data_is_no_header(tmp_path, content, is_data):

@@ -223,6 +223,18 @@ def test_the_main_content_of_a_saved_page_is_read_and_what_is_beside_it_is_not()
     assert blocks("<footer>Two.</footer>") == [("paragraph", "Two.")]
 
 
+def test_notes_of_books_and_facts_in_asides_are_read(tmp_path):
+    page = """<p>The Orm is 412 km long.<a epub:type="noteref" href="#n">1</a> It <a href="#x">floods</a>.</p>
+    <aside epub:type="footnote" id="n"><p>Measured in 1950.</p></aside><p>Tarn<sup><a role="doc-noteref">2</a></sup>.</p>
+    <aside role="doc-footnote">A town.</aside><aside>Advertisement</aside>"""
+    seen = ["The Orm is 412 km long. It floods.", "Measured in 1950.", "Tarn.", "A town."]
+    assert [text for _, text in blocks(page)] == seen
+    table = "<table><tr><th>Depth<td>40 m<tr><th>Area<td>12 ha</table>"
+    page = "<div id=content><p>The lake is deep.</p><aside>Ad {}</aside><nav>{}</nav><aside><nav>{}</nav></aside></div>"
+    (found,), _ = read_html(tmp_path / "a.html", page.format(table, table, table))
+    assert grid(found) == [("Depth", "Area"), ("40 m", "12 ha")]
+
+
 @pytest.mark.parametrize(
     ("line", "text"),
     [

@@ -170,3 +170,68 @@ def test_text_of_a_joined_cell_is_in_all_its_rows_and_a_watermark_is_not_read(tm
     sheet.pages[-1].append("BT /F1 40 Tf 0.7 0.7 -0.7 0.7 100 700 Tm (DRAFT) Tj ET")
     found = blocks(sheet.write(tmp_path / "a.pdf"))
     assert found == [("table", [("Region", "Town", "People"), ("North", "Tarn", "900"), ("North", "Orm", "412")])]
+
+
+def test_bullets_larger_than_their_items_and_dashes_within_them(tmp_path):
+    sheet = Pdf().lines(
+        50, 60, "The club met in the hall and chose a chair.", "All of its members were there that day."
+    )
+    sheet.text(50, 102, "\u2022", 14).text(64, 100, "Ann Bee was elected chair.")
+    sheet.text(50, 120, "1. The lease - signed in 2019 - ends.").text(50, 140, "- Net: 500 - 300 = 200 euros")
+    sheet.text(50, 160, "120. There were 95, who worked in pre-").text(50, 173, "and postwar halls.")
+    assert [text for kind, text in blocks(sheet.write(tmp_path / "a.pdf")) if kind == "item"] == [
+        "Ann Bee was elected chair.",
+        "1. The lease - signed in 2019 - ends.",
+        "Net: 500 - 300 = 200 euros",
+        "120. There were 95, who worked in pre- and postwar halls.",
+    ]
+
+
+def test_headings_of_nearly_one_size_are_of_one_level_and_symbols_are_bullets(tmp_path):
+    """The letters of some fonts have different heights, and bullets of symbol fonts no character of their own."""
+    sheet = Pdf().text(50, 60, "Minutes", 24).text(150, 60, "of 2021", 22.8)
+    for y, word, size in ((100, "Boats", 14), (180, "Members", 14.5)):
+        sheet.text(50, y, word, size).lines(50, y + 20, "The board has met and this is what it said.")
+        sheet.text(50, y + 40, "\u2022 A large one", 14)
+    path = sheet.write(tmp_path / "a.pdf")
+    path.write_bytes(path.read_bytes().replace(b"/WinAnsiEncoding", b"<< /Differences [149 /uniF0B7] >>"))
+    found = read(path)
+    assert found.title == "Minutes of 2021"
+    assert [(block.text, block.level) for block in found.blocks if block.level] == [
+        ("Minutes of 2021", 1),
+        ("Boats", 2),
+        ("Members", 2),
+    ]
+    assert [block.text for block in found.blocks if block.kind == "item"] == ["A large one"] * 2
+
+
+@pytest.mark.parametrize("is_drawn", [True, False])
+def test_values_of_forms_are_read_in_their_places(tmp_path, is_drawn):
+    field = "/Type /Annot /Subtype /Widget /FT /Tx /T (n) /V (Mara Velin) /DA (/Helv 11 Tf 0 g) /Rect [150 690 350 710]"
+    note = "/Type /Annot /Subtype /FreeText /Contents (Not drawn) /Rect [150 490 350 510]"
+    look = "/AP << /N 7 0 R >>" if is_drawn else ""
+    sheet = Pdf(f"/Annots [<< {field} {look} >> << {note} >>]").text(50, 146, "Name:").text(50, 300, "Tarn is a town.")
+    content = sheet.write(tmp_path / "a.pdf").read_bytes()
+    if is_drawn:
+        drawn = b"BT /Helv 11 Tf 2 6 Td (Mara Velin) Tj ET"
+        form = b"/Type /XObject /Subtype /Form /BBox [0 0 200 20] /Resources << /Font << /Helv 3 0 R >> >>"
+        form = b"7 0 obj\n<< %b /Length %d >>\nstream\n%b\nendstream\nendobj\nxref\n" % (form, len(drawn), drawn)
+        content = content.replace(b"xref\n", form, 1)
+    else:
+        content = content.replace(b"/Type /Catalog", b"/Type /Catalog /AcroForm << /Fields [] >>")
+    (tmp_path / "a.pdf").write_bytes(content)
+    found = read(tmp_path / "a.pdf")
+    assert [block.text for block in found.blocks] == ["Name: Mara Velin", "Tarn is a town."]
+    assert found.notes == (("annotations of a PDF whose text is not drawn (left out)", 1),)
+
+
+def test_scanned_pages_are_noted_even_with_a_stamp(tmp_path):
+    sheet = Pdf().text(50, 300, "Tarn is a town.")
+    for size, texts in (("595 0 0 842", ()), ("595 0 0 700", ["Received 4 March 2021"]), ("90 0 0 90", ["A logo."])):
+        sheet.page().lines(50, 60, *texts)
+        sheet.pages[-1].append(f"q {size} 0 0 cm BI /W 1 /H 1 /CS /G /BPC 8 ID @ EI Q")
+    sheet.page().lines(50, 60, *["A searchable scan has all of its words."] * 9)
+    sheet.pages[-1].append("q 595 0 0 842 0 0 cm BI /W 1 /H 1 /CS /G /BPC 8 ID @ EI Q")
+    assert read(sheet.write(tmp_path / "a.pdf")).notes == (
+        ("pages of a PDF that are pictures with few or no words (pictures left out)", 2),
+    )

@@ -11,7 +11,7 @@ from made import blocks
 
 from lisax.corpora.reading import Watch
 from lisax.documents import Kind, read, sheets
-from lisax.documents.grid import Place
+from lisax.documents.grid import Place, TableLimits
 from lisax.documents.reading import Notes
 from lisax.documents.sheets import shown
 
@@ -82,6 +82,89 @@ def test_merged_ranges_that_overlap_fill_each_cell_once():
     rows = [[f"r{i} c{j}" for j in range(size)] for i in range(size)]
     sheets._fill(rows, [(size - i, i + 1, size, size) for i in range(size)])
     assert rows[-1] == [f"r{size - 1 - j} c{j}" for j in range(size)]
+
+
+def test_a_sheet_ends_with_its_filled_cells(tmp_path):
+    book = made.workbook(tmp_path / "a.xlsx", (("Town", "People", "Area"), ("Tarn", 900, 12)), "B1:C1")
+    book.active["XFD1048576"].font = openpyxl.styles.Font(bold=True)
+    book.save(tmp_path / "a.xlsx")
+    notes = Notes()
+    place = Place(tmp_path / "a.xlsx", None, notes, TableLimits(rows=10, columns=5))
+    (table,) = sheets.read_excel(tmp_path / "a.xlsx", place)
+    assert (table.header, table.rows) == (("Town", "People", "People"), (("Tarn", "900", "12"),))
+    assert not notes.counts
+    for at in ("G1", "A11", "A1048576"):
+        book.active[at] = "far"
+    book.save(tmp_path / "a.xlsx")
+    (table,) = sheets.read_excel(tmp_path / "a.xlsx", place)
+    assert table.rows == (("Tarn", "900", "12"),)
+    said = {"rows of a sheet past 10 (left out)": 2, "columns of a sheet past 5 (left out)": 1}
+    assert notes.counts == said
+    assert list(sheets.read_old_excel(tmp_path / "a.xlsx", place))[-1].rows == table.rows
+
+
+def test_old_files_repeat_merged_cells_and_tell_that_formats_are_lost(tmp_path):
+    rows = ((), (), (None, "Region", "Revenue"), (None, None, 2022, 2023), (None, "North", 0.5, 120))
+    made.workbook(tmp_path / "a.xlsx", rows, "B3:B4", "C3:D3")
+    notes = Notes()
+    # The library reads every type of Excel in the same way.
+    (table,) = sheets.read_old_excel(tmp_path / "a.xlsx", Place(tmp_path / "a.xlsx", None, notes))
+    assert (table.header, table.rows) == (("Region", "Revenue 2022", "Revenue 2023"), (("North", "0.5", "120"),))
+    assert table.place == "row 3"
+    assert notes.counts == {"sheets whose numbers are without their formats, such as % and €": 1}
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "read_as"),
+    [
+        ("2023-05-04", "04/05/23", "4 May 2023"),
+        ("2023-05-04T14:30:00", "05.04.2023 14:30", "4 May 2023 14:30"),
+        ("2023-05-04", "May 23", "May 23"),
+        ("-0044-03-15", "15.3.-44", "15.3.-44"),
+        ("-0044-03-15", "03/15/44", "03/15/44"),
+    ],
+)
+def test_dates_in_numbers_of_open_documents_are_read_by_their_values(tmp_path, value, text, read_as):
+    cells = ODF_CELL.format(f' office:date-value="{value}"', text) + ODF_CELL.format("", text)
+    body = f"<office:spreadsheet><table:table><table:table-row>{cells}</table:table-row></table:table>"
+    ((_, ((first, second),)),) = blocks(made.open_document(tmp_path / "a.ods", f"{body}</office:spreadsheet>"))
+    assert (first, second) == (read_as, text)
+
+
+def test_names_below_groups_may_have_blanks(tmp_path):
+    rows = (
+        ("Office", "2023", "2024", None, "Change"),
+        (None, "Actual", "Plan", "Q1", None),
+        ("Parks", 12, 13, 3, 0.5),
+        ("Roads", 81, 79, 20, -0.5),
+    )
+    made.workbook(tmp_path / "a.xlsx", rows)
+    ((_, table),) = blocks(tmp_path / "a.xlsx")
+    assert table[0] == ("Office", "2023 Actual", "2024 Plan", "2024 Q1", "Change")
+    made.workbook(tmp_path / "a.xlsx", (rows[0], ("Sum", "none", "open", "open", None), *rows[2:]))
+    ((_, table),) = blocks(tmp_path / "a.xlsx")
+    assert table[:2] == [("Office", "2023", "2024", "", "Change"), ("Sum", "none", "open", "open", "")]
+
+
+BOARD = (("Name", "Role"), ("Ann", "Chair"), ("Cy", "Clerk"))
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "count"),
+    [
+        (BOARD, ((), (), ("Room", "Holder"), ("Hall", "Eve"), ("Attic", "Gus")), 2),
+        (BOARD, ((), ("Room", "Floor", "Holder"), ("Hall", "First", "Eve"), ("Attic", "Top", "Gus")), 2),
+        ((("Boat", "Metres"), ("Heron", 12), ("Swift", 9)), ((), *BOARD), 2),
+        (BOARD, ((), ("Eve", "Clerk"), ("Gus", "Member"), ("Hal", "Guest")), 1),
+        (BOARD, ((), (), ("Eve", "Member"), ("Gus", "Member"), ("Hal", "Guest")), 1),
+        (BOARD, ((), (), ("Eve", "Member"), ("Gus", "Guest")), 1),
+        (BOARD, ((), ("Eve", "Member", "since May"), ("Gus", "Guest"), ("Hal", "Friend")), 1),
+        ((("Item", "Number"), ("Saw", 3)), ((), ("Pan", "none"), ("Pot", "none"), ("Cup", "none")), 1),
+    ],
+)
+def test_a_table_of_words_below_another(tmp_path, above, below, count):
+    made.workbook(tmp_path / "a.xlsx", (*above, *below))
+    assert sum(kind == "table" for kind, _ in blocks(tmp_path / "a.xlsx")) == count
 
 
 @pytest.mark.parametrize(

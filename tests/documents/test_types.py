@@ -8,6 +8,7 @@ from made import blocks
 
 from lisax.corpora.reading import Watch
 from lisax.documents import Kind, Unread, read, sheets
+from lisax.documents.archives import OLE
 
 
 def sentences(path):
@@ -72,6 +73,7 @@ def test_markdown(tmp_path):
     )
     assert read(path).title == "Orm"
     assert sentences(path) == [
+        ("", "date: 2020"),
         ("The Orm", "A river of 212 km."),
         ("The Orm", "It floods."),
         ("The Orm: Towns", "Tarn"),
@@ -268,9 +270,10 @@ def test_books(tmp_path):
         ("a.jsonl", b"{}\nno\n", "damaged: line 2 is not valid JSON"),
         ("a.jsonl", b'{"id": 1, "claim": "Tarn is a town."}\n', "claims or questions"),
         ("a.docx", b"PK and no more", "damaged"),
-        ("a.docx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600, "password-protected"),
+        ("a.docx", OLE + b"\0" * 600 + "EncryptedPackage".encode("utf-16-le"), "password-protected"),
+        ("a.docx", OLE + b"\0" * 600, "damaged: it is an old Office file"),
         ("a.xlsx", b"no archive", "damaged"),
-        ("a.xls", b"no sheet", "damaged"),
+        ("a.xls", b"no \0\0\0 sheet", "damaged"),
         ("a.pptx", b"", "empty"),
         ("a.pdf", b"%PDF-1.7 and no more", "damaged"),
         ("a.epub", b"no book", "damaged"),
@@ -280,6 +283,16 @@ def test_why_a_file_is_not_read(tmp_path, name, content, why):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(Unread, match=rf"{name}: {why}"):
         read(tmp_path / name)
+
+
+def test_what_programs_save_as_xls(tmp_path):
+    made.workbook(tmp_path / "a.xlsx", rows := (("Town", "People"), ("Tarn", "900"), ("Orm", "412")))
+    page = "<html><table>" + "".join(f"<tr><td>{a}<td>{b}" for a, b in rows) + "</table>"
+    lines = "".join(f"{a}\t{b}\r\n" for a, b in rows)
+    for content in ((tmp_path / "a.xlsx").read_bytes(), page.encode(), lines.encode(), lines.encode("utf-16")):
+        (tmp_path / "a.xls").write_bytes(content)
+        (table,) = read(tmp_path / "a.xls").blocks
+        assert (table.header, *table.rows) == rows
 
 
 def test_tables_beside_each_other_and_formulas_without_values(tmp_path):
