@@ -166,8 +166,6 @@ include 'models/{head}.gin'
 include 'runs/finetune_encoder.gin'
 
 {labels}train.adapter = @lora.Lora()
-lora.Lora.rank = 8
-lora.Lora.alpha = 16.0
 
 MIXTURE_OR_TASK_NAME = '{task}'
 MIXTURE_OR_TASK_MODULE = {description!r}
@@ -310,7 +308,11 @@ def _vocabulary(dataset: ClaimDataset) -> seqio.Vocabulary | None:
         trained = dataset.out_folder / "spiece.model"
         path = trained if str(dataset.vocabulary) == "train" else Path(dataset.vocabulary)
     if not path.is_file():
-        raise DataError("no such vocabulary (a SentencePiece model, or an encoder's tokenizer.json)", path=path)
+        raise DataError(
+            "no such vocabulary: expected a SentencePiece model, an encoder's tokenizer.json, 'train', 'bytes' or a "
+            "model's name such as 'minilm'",
+            path=path,
+        )
     vocabulary = Pieces(path) if path.suffix == ".json" else SentencePieces(path)
     encoder_of(vocabulary)  # refuses a file that is not a SentencePiece model of T5's conventions, or no tokenizer.json
     return vocabulary

@@ -26,6 +26,8 @@ if TYPE_CHECKING:  # an adapter is read without JAX
 # The names of a layer's matrices, in T5 and in the BERT family.
 MATRICES = "query|key|value|out|wi|wi_0|wi_1|wo"
 
+RANK = 8  # of an adapter for which none is given
+
 Tree = dict[str, Any]
 
 
@@ -33,25 +35,33 @@ Tree = dict[str, Any]
 class Lora:
     """Which matrices get adapters, and of which rank.
 
-    `targets` is a regular expression for the end of a matrix's path without `kernel`: `query|value`, or
-    `layers_[45]/mlp/wo`."""
+    `rank` and `alpha` that are None are those of the adapter that is trained further (`like`). `targets` is a regular
+    expression for the end of a matrix's path without `kernel`: `query|value`, or `layers_[45]/mlp/wo`."""
 
-    rank: int = 8
-    alpha: float = 16.0
+    rank: int | None = None
+    alpha: float | None = None
     targets: str = MATRICES
 
     def __post_init__(self):
         try:
-            check(dataclasses.asdict(self), LORA)
+            check({name: value for name, value in dataclasses.asdict(self).items() if value is not None}, LORA)
             re.compile(self.targets)
         except FieldError as error:
             raise LisaxError(f"Lora.{error}") from None
         except re.error as error:
             raise LisaxError(f"Lora.targets is not a regular expression ({error}): {self.targets}") from None
 
+    def like(self, earlier: Lora | None) -> Lora:
+        """This one with its rank and alpha: where not given, those of an `earlier` one with the same targets, or else 8
+        and twice the rank."""
+        given = earlier if earlier is not None and earlier.targets == self.targets else Lora(RANK, 2.0 * RANK)
+        rank = self.rank or given.rank
+        return Lora(rank, self.alpha or (given.alpha if rank == given.rank else 2.0 * rank), self.targets)
+
     @property
     def scale(self) -> float:
-        return self.alpha / self.rank
+        known = self.like(None)
+        return known.alpha / known.rank
 
     def split(self, parameters: Tree, seed: int = 0) -> tuple[Tree, Tree]:
         """(kept, trained): the backbone's parameters, and fresh adapters, whose products are 0, with all other
@@ -60,7 +70,7 @@ class Lora:
 
         kept = {name: tree for name, tree in parameters.items() if name in BACKBONE_PARTS}
         others = {name: tree for name, tree in parameters.items() if name not in BACKBONE_PARTS}
-        adapters = self._fresh(kept, (), jax.random.key(seed))
+        adapters = self.like(None)._fresh(kept, (), jax.random.key(seed))
         if not adapters:
             raise LisaxError(f"Lora.targets matches no matrix of the backbone: {self.targets}")
         return kept, others | adapters

@@ -83,25 +83,29 @@ def _begin_adapter(
     say: Callable[[str], None],
 ) -> Start:
     """The start of an adapter on the initial model, which is read whether the run is new or continues. Where the
-    initial model is an adapter that is made in the same way, that one is trained further, with a fresh head if its own
-    has other classes."""
+    initial model is an adapter that is made in the same way, that one is trained further. An initial adapter whose head
+    has other classes gets a fresh one."""
     tell = (lambda _: None) if complete_steps(config.model_dir) else say
-    earlier = _earlier_adapter(config, initial)
+    found = _adapter_of(initial)
+    config = dataclasses.replace(config, adapter=config.adapter.like(found and lora_of(found)))
+    earlier = found if found is not None and lora_of(found) == config.adapter else None
     if earlier is None:
-        backbone, base = initial, initial.name if is_named(initial.name) else str(absolute(initial.folder))
+        backbone, base = (
+            open_checkpoint(initial),
+            initial.name if is_named(initial.name) else str(absolute(initial.folder)),
+        )
         made = {**dataclasses.asdict(config.adapter), "base": base, "base_sha256": weights_digest(initial.folder)}
+        if found is not None:
+            tell(f"{initial.folder} is an adapter of another rank, alpha or targets: it stays as it is, below this one")
+            backbone = _with_its_head(backbone, expected.parameters, tell)
     else:
         made = dict(earlier.card["adapter"])
-        backbone = ModelFolder.find(made["base"])
+        backbone = open_checkpoint(ModelFolder.find(made["base"]))
         check_base(earlier, backbone.folder)
-    start = _from_initial(config, open_checkpoint(backbone), expected, partitioner, tell, made)
+    start = _from_initial(config, backbone, expected, partitioner, tell, made)
     kept, trained = config.adapter.split(start.state.parameters, config.random_seed or 0)
     if earlier is not None:
-        separate = jax.eval_shape(lambda: unstack(trained))  # as a checkpoint has the layers
-        shapes = {name: leaf.shape for name, leaf in flatten(separate).items()}
-        if not shapes_of(earlier.parameters).items() <= shapes.items():
-            earlier = earlier.with_parts(BACKBONE_PARTS)
-            tell(f"{earlier.folder} has another head: this one begins fresh")
+        earlier = _with_its_head(earlier, trained, tell)
         wanted = TrainState(start.state.step, jax.eval_shape(lambda: trained), None)
         found, _ = restore_initial(earlier, wanted, partitioner, optimizer=False)
         trained |= found.parameters
@@ -115,12 +119,22 @@ def _begin_adapter(
     return dataclasses.replace(found, kept=kept, adapter=config.adapter)
 
 
-def _earlier_adapter(config: TrainConfig, initial: ModelFolder) -> Checkpoint | None:
-    """The adapter in the initial model, if it is made as that of the run is; another is part of the backbone."""
+def _adapter_of(initial: ModelFolder) -> Checkpoint | None:
+    """The initial model without its backbone, if it is an adapter."""
     if not initial.has_card or initial.card.get("adapter") is None:
         return None
-    checkpoint = open_checkpoint(initial, alone=True)
-    return checkpoint if lora_of(checkpoint) == config.adapter else None
+    return open_checkpoint(initial, alone=True)
+
+
+def _with_its_head(checkpoint: Checkpoint, parameters: Any, say: Callable[[str], None]) -> Checkpoint:
+    """The checkpoint, without its head if that is not the head of the `parameters`."""
+    separate = jax.eval_shape(lambda: unstack(parameters))  # as a checkpoint has the layers
+    shapes = {name: leaf.shape for name, leaf in flatten(separate).items()}
+    found = shapes_of(checkpoint.parameters).items()
+    if all(shapes.get(name) == shape for name, shape in found if name.partition("/")[0] not in BACKBONE_PARTS):
+        return checkpoint
+    say(f"{checkpoint.folder} has another head: this one begins fresh")
+    return checkpoint.with_parts(BACKBONE_PARTS)
 
 
 def _own(

@@ -112,7 +112,7 @@ def _train(config: TrainConfig, initial: ModelFolder | None, partitioner: Partit
         slots_first_step=card["training"]["slots_first_step"],
         generator=HARDWARE_RNG if config.use_hardware_rng else None,
         partitioner=partitioner,
-        adapter=config.adapter,
+        adapter=run.adapter,
     )
     # The vector of a text does not change if the encoder is not trained.
     evaluator.kept = kept = kept_for(config.model, run.whole(state.parameters))

@@ -10,6 +10,7 @@ import jax
 
 from lisax.devices.partitioning import Partitioner, PjitPartitioner
 from lisax.errors import LisaxError
+from lisax.files.places import place
 from lisax.models.architectures import Model, from_description
 from lisax.models.decoding import Decoding
 from lisax.models.lora import Lora
@@ -147,6 +148,10 @@ def check(config: TrainConfig, partitioner: Partitioner) -> ModelFolder | None:
         raise LisaxError(
             f"the best checkpoint is to be chosen by '{wanted}', which nothing computes: evaluation "
             f"gives {', '.join(objective.metrics) if config.dev_data else 'nothing without a dev split'}"
+        )
+    if place(config.model_dir).is_file():
+        raise LisaxError(
+            f"MODEL_DIR is {config.model_dir}, which is a file: expected a folder, or no file of this name"
         )
     restore, initial, own = config.checkpoint.restore, None, latest_checkpoint(config.model_dir)
     if own is not None:

@@ -211,9 +211,12 @@ class ModelCard(Mapping[str, Any]):
         return vocabulary
 
     def _of_base(self) -> Path | None:
-        """The vocabulary of an adapter's backbone."""
+        """The vocabulary of an adapter's backbone, which may be an adapter too."""
         base = (self.content.get("adapter") or {}).get("base")
-        return None if base is None else vocabulary_in(folder_of(base) or place(base))
+        if base is None:
+            return None
+        folder = folder_of(base) or place(base)
+        return vocabulary_in(folder) or (ModelCard.read(folder)._of_base() if (folder / MODEL_JSON).is_file() else None)
 
 
 def check_has_file(card: Mapping[str, Any], folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lisax.errors import LisaxError
+from lisax.models.lora import Lora
 from lisax.papers.cltr.recipe import CltrRecipe
 from lisax.papers.deseption.recipe import TASKS, PointerRecipe
 from lisax.papers.list5.recipe import Recipe
@@ -17,6 +18,10 @@ from lisax.sampling.verbal_examples import STEMS
 from lisax.training.gin_files import GIN_CONFIGS, bindings_of, configured
 from lisax.training.model_kinds import kind_of
 from lisax.training.optimizers import Adagrad, AdamW
+from lisax.weights.interop.adapters import lora_of
+from lisax.weights.interop.opening import open_checkpoint
+from lisax.weights.model_folder import ModelFolder
+from lisax.weights.pretrained import is_named
 
 FOLDER = GIN_CONFIGS / "experiments"
 NAMES = {
@@ -80,7 +85,7 @@ def check(model, config):
     assert config.model.backbone.emb_dim == (64 if stem == "verbalizer_micro" else width)
     if stem.startswith(("minilm_", "mpnet_")):
         rank = file_and_bindings(model)[1].get("lora.Lora.rank", 14 if stem.startswith("mpnet_") else 8)
-        assert (config.adapter.rank, config.adapter.scale) == (rank, 2.0)
+        assert config.adapter.like(None) == Lora(rank, 2.0 * rank)
 
 
 def test_every_file_is_known_here():
@@ -95,8 +100,12 @@ def test_every_file_is_known_here():
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_recipes_models_can_be_trained_and_what_it_starts_from_is_made(name):
     recipe = read(name)
-    for model in recipe.train.values():
-        check(model, config_of(model))
+    for name, model in recipe.train.items():
+        config = config_of(model)
+        check(model, config)
+        if is_named(start := recipe.initial.get(name, "")) and (shipped := ModelFolder.find(start)).has_card:
+            adapter = lora_of(open_checkpoint(shipped, alone=True))
+            assert config.adapter.like(adapter) == adapter  # it is trained further, and no second one above it
     if getattr(recipe, "claims", None):
         assert Recipe.read([recipe.claims]).train
     if getattr(recipe, "warm_up", None):

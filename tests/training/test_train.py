@@ -239,6 +239,7 @@ def test_not_a_number(tmp_path):
         ({"relative_steps": 3}, "give either"),
         ({"total_steps": -1}, "TRAIN_STEPS must be at least 0, found -1"),
         ({"eval_steps": 0}, "EVAL_STEPS must be at least 1 batch, or None for all, found 0"),
+        ({"model_dir": __file__}, "MODEL_DIR is .*, which is a file"),
         ({"eval_period": 0}, "eval_period must be at least 1"),
         ({"trainer": Trainer(num_microbatches=-1)}, "num_microbatches must be at least 1"),
         ({"trainer": Trainer(num_microbatches=3)}, "BATCH_SIZE is 8, which 1 devices times 3 microbatches"),

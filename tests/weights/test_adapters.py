@@ -89,8 +89,8 @@ def test_stopped_and_continued_it_is_the_same(data, tmp_path):
 
 
 def test_another_adapter_or_base_is_not_continued(trained, data, tmp_path):
-    with pytest.raises(LisaxError, match="was begun with the adapter .*'alpha': 16.0.*'alpha': 8.0"):
-        train(trained.model_dir, data, "lora.Lora.alpha = 8.0", TRAIN_STEPS=151)
+    with pytest.raises(LisaxError, match="was begun with the adapter .*'alpha': 8.0.*'alpha': 4.0"):
+        train(trained.model_dir, data, "lora.Lora.alpha = 4.0", TRAIN_STEPS=151)
 
 
 def test_a_plan_counts_what_is_kept(data, tmp_path):
@@ -120,7 +120,8 @@ def test_exported_whole_or_alone_it_scores_the_same(trained, tmp_path):
 
 def test_another_training_starts_from_it(trained, data, tmp_path):
     values = {"INITIAL_CHECKPOINT_PATH": str(trained.model_dir), "TRAIN_STEPS": None, "TRAIN_STEPS_RELATIVE": 2}
-    on_top = train(tmp_path / "second", data, "EncoderConfig.scan_layers = True", NO_DEV, **values, LEARNING_RATE=0.0)
+    lines = ["EncoderConfig.scan_layers = True", "lora.Lora.rank = None"]  # it has the first one's rank
+    on_top = train(tmp_path / "second", data, *lines, NO_DEV, **values, LEARNING_RATE=0.0)
     one = parameters_of(trained.model_dir)
     assert_same(parameters_of(on_top.model_dir), one, atol=1e-6)
     opened = [Model.open(run.model_dir, backend="onnx") for run in (trained, on_top)]
@@ -148,6 +149,14 @@ def test_a_training_for_other_classes_takes_the_adapter_without_its_head(trained
     one, other = parameters_of(trained.model_dir), parameters_of(ranker.model_dir)
     assert (one["pair/classes/kernel"].shape[1], other["pair/classes/kernel"].shape[1]) == (3, 2)
     assert_same(*({name: part[name] for name in part.keys() - HEAD} for part in (one, other)), atol=1e-6)
+    below = train(tmp_path / "below", data, NO_DEV, "lora.Lora.rank = 2", **values)
+    assert "it stays as it is, below this one" in capsys.readouterr().err
+    assert_same(
+        *({name: part[name] for name in part.keys() - HEAD} for part in (one, parameters_of(below.model_dir))),
+        atol=1e-6,
+    )
+    assert cli.main(["export", "--model", str(below.model_dir), "--out", str(tmp_path / "alone"), "--adapter"]) == 0
+    assert Model.open(tmp_path / "alone").vocabulary.path == Model.open(trained.model_dir).vocabulary.path
 
 
 @pytest.mark.parametrize(
