@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -47,6 +48,8 @@ def write_folder(
     counts by split, kind and label, and the files. Raises NoAttacks, before writing anything, if there are none.
 
     Files of an earlier run that are not written again are removed; readers would take them for a part of this run."""
+    if odd := [split for split in attacks if not re.fullmatch(r"\w[\w.-]*", split)]:
+        raise LisaxError(f"expected a split's name, as dev, found {odd[0]!r}")
     claim_name, page_name = LAYOUTS[layout]
     before = _files_before(out)
     counts: dict[str, dict[str, Counter]] = {}

@@ -38,7 +38,7 @@ def plan(
     code is 1 if it does not fit.
 
         lisax plan --gin_file=experiments/list5/model_xl.gin --topology v3-8 \\
-        --gin.INITIAL_CHECKPOINT_PATH=None
+        --gin.MODEL_DIR=out --gin.INITIAL_CHECKPOINT_PATH=None
     """
     for name, value in (("--price", price), ("--watts", watts)):
         if value is not None and not 0 < value < math.inf:

@@ -108,7 +108,7 @@ class Partitioner:
             raise LisaxError(
                 f"{name} is {batch_size}, which {shards} devices"
                 + (f" times {microbatches} microbatches" if microbatches > 1 else "")
-                + f" cannot share evenly: make it a multiple of {shards * microbatches}"
+                + f" cannot share evenly: make it a positive multiple of {shards * microbatches}"
             )
 
     def place_batch(self, batch: dict[str, np.ndarray]) -> dict[str, jax.Array]:

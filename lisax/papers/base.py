@@ -180,7 +180,7 @@ class Pipeline(Training):
         if "train" not in self.claim_splits or self.reported_split not in self.claim_splits:
             raise LisaxError(
                 f"{self.data.folder}: {self.asked} for train and dev are needed, found "
-                f"{', '.join(self.claim_splits) or 'none'}"
+                f"{', '.join(self.claim_splits) or 'no split'}"
             )
 
     # --- Hooks for pipelines ------------------------------------------------------------------

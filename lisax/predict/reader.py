@@ -81,11 +81,14 @@ class Answer:
         """One line of JSON."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
-    def row(self) -> dict:
+    def row(self) -> dict[str, Any]:
+        """The answer with its place in a passage, or the unit that contains it."""
         row = {"answer": self.text, "probability": self.probability}
         if self.abstained:
             row["abstained"] = True
-        return row | ({} if self.place is None else dataclasses.asdict(self.place))
+        if self.place is not None:
+            return row | dataclasses.asdict(self.place)
+        return row | ({} if self.evidence is None else {"unit": self.evidence.unit})
 
 
 def withheld(answers: list[Answer], min_confidence: float | None) -> list[Answer]:

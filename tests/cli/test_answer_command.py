@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from lisax import cli
 from lisax.predict import reader
 from lisax.predict.reader import Answer
+from lisax.predict.verdicts import Evidence
 from lisax.records import Document, Sentence
 from lisax.retrieval import mixed, passages
 from lisax.retrieval.passages import Source
@@ -27,7 +28,10 @@ def test_questions_are_read_in_groups_and_an_interrupted_command_goes_on(tmp_pat
         sizes.append(len(questions))
         if len(sizes) == 2:
             raise KeyboardInterrupt
-        return [[Answer(found[0].text.split()[1], 1.0)] if found else [] for _, found in questions]
+        return [
+            [Answer(found[0].text.split()[1], 1.0, evidence=Evidence("t#r0c1", "number"))] if found else []
+            for _, found in questions
+        ]
 
     monkeypatch.setattr(reader, "QUESTIONS_AT_A_TIME", 4)
     monkeypatch.setattr(reader, "Reader", lambda path: SimpleNamespace(passages=2, read=read))
@@ -36,6 +40,7 @@ def test_questions_are_read_in_groups_and_an_interrupted_command_goes_on(tmp_pat
     assert cli.main(command) == 130 and not out.exists()
     assert cli.main(command) == 0
     rows = list(map(json.loads, out.read_text().splitlines()))
+    assert rows[0]["found"] == [{"answer": "number0", "probability": 1.0, "unit": "t#r0c1"}]
     assert [row["answers"] for row in rows] == [[f"number{i}"] for i in range(5)] + [[]] and sizes == [4, 2, 2]
     assert "exact match 0.8333 of 6 questions" in capsys.readouterr().out
     assert cli.main([*command, "--approximate"]) == 2 and "give --retriever" in capsys.readouterr().err

@@ -115,6 +115,13 @@ def test_an_unknown_split_is_told_and_nothing_is_written(folder, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_a_split_is_a_name(folder, tmp_path):
+    claims = folder / "world" / "claims.dev.jsonl"
+    with pytest.raises(LisaxError, match=r"expected a split's name, as dev, found 'x/\.\./\.\./y'"):
+        attack("--claims", claims, "--corpus", folder / "world", "--out", tmp_path / "out", "--split", "x/../../y")
+    assert not any(tmp_path.iterdir())
+
+
 def test_claims_that_allow_nothing_write_nothing(folder, tmp_path):
     (tmp_path / "claims.dev.jsonl").write_text('{"id": "1", "claim": "It rains.", "label": "SUPPORTS"}\n')
     with pytest.raises(LisaxError, match="none of the claims"):

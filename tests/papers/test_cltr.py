@@ -192,7 +192,7 @@ def test_probabilities_of_answers_are_fitted_on_what_the_answerer_sees(finished)
     run, out = finished(), finished.out
     answerer = TableAnswerer.open(out / "index", out / "models" / "parts")
     answerer.weights, answerer.confidence = run.stored_weights, AnswerConfidence((0.1, 0.2, 0.3, 0.4, -2.0), 0.5)
-    whole, without = run.asked(REPORT)
+    whole, without = run.answered(REPORT)
     pools = {pool.id: pool for pool in run.scores(REPORT)}
     questions = [run.questions[REPORT][i] for i in pools if any(map(is_cell, run.questions[REPORT][i].evidence))]
     assert len(questions) == len(whole) == len(without) > 0

@@ -86,7 +86,7 @@ def figures(run: Cltr) -> dict:
     if FUSED in run.orders:
         found["fusion"] = run.fusion_weights.tolist()
         if run.answer_confidence is not None:
-            found["no_answer"] = answer_confidence.figures(run.answer_confidence, *run.asked(REPORT))
+            found["no_answer"] = answer_confidence.figures(run.answer_confidence, *run.answered(REPORT))
     if run.recipe.aggregates:
         found["aggregation"] = run.aggregation.figures()
     return found

@@ -67,6 +67,7 @@ class Cltr(QuestionPipeline):
     """One run in the folder `out`; `stages` lists its steps."""
 
     recipe_class = CltrRecipe
+    asked = "questions with an answer cell"
 
     @property
     def indexed(self) -> tuple[str, ...]:
@@ -117,7 +118,7 @@ class Cltr(QuestionPipeline):
         """The weights that are stored with the model; None if cells have no weight, as users ask for cells."""
         return self.fusion_weights if self.fusion_weights[0] > 0 else None
 
-    def asked(self, role: str) -> tuple[list[Asked], list[Asked]]:
+    def answered(self, role: str) -> tuple[list[Asked], list[Asked]]:
         """The first answers to a role's questions that a cell answers, and to the same without their gold tables."""
         questions = self.questions[role]
         pools = [pool for pool in self.scores(role) if any(map(is_cell, questions[pool.id].evidence))]
@@ -131,7 +132,7 @@ class Cltr(QuestionPipeline):
     @kept
     def answer_confidence(self) -> AnswerConfidence | None:
         """The probability that a best cell is right, fitted on held-out questions with and without gold tables."""
-        return answer_confidence.fit(itertools.chain(*self.asked(VALIDATION)))
+        return answer_confidence.fit(itertools.chain(*self.answered(VALIDATION)))
 
     def pruning(self, limits: Sequence[int]) -> dict[str, dict]:
         """`pool_scores.pruning_curve` for each order that is preserved: by best cell, and by best cell with BM25."""
