@@ -45,19 +45,24 @@ def say(text: str) -> None:
 @contextlib.contextmanager
 def counting(total: int, what: str, every_seconds: float = 5.0) -> Iterator[Callable[[int], None]]:
     """Yields a function to call with the number of items just finished. Every few seconds it prints how many of `total`
-    are done, how many per second, and the seconds left."""
-    started = last = time.perf_counter()
-    count = 0
+    are done, how many per second, and the seconds left. The first items do not count for the speed: their time includes
+    loading and compiling."""
+    last = time.perf_counter()
+    count = first = 0
+    begun = None
 
     def advance(more: int) -> None:
-        nonlocal count, last
+        nonlocal count, first, begun, last
         count += more
         now = time.perf_counter()
+        if begun is None:
+            first, begun = count, now
         if now - last >= every_seconds:
-            last = now
-            speed = count / (now - started)
-            decimals = 0 if speed > 9 else 1
-            say(f"  {count:,} of {total:,} {what}  {speed:,.{decimals}f}/s  {(total - count) / speed:,.0f} s left")
+            last, told = now, f"  {count:,} of {total:,} {what}"
+            if count > first and now > begun:
+                speed = (count - first) / (now - begun)
+                told += f"  {speed:,.{0 if speed > 9 else 1}f}/s  {(total - count) / speed:,.0f} s left"
+            say(told)
 
     yield advance
 
