@@ -58,11 +58,11 @@ def counting(total: int, what: str, every_seconds: float = 5.0) -> Iterator[Call
         if begun is None:
             first, begun = count, now
         if now - last >= every_seconds:
-            last, told = now, f"  {count:,} of {total:,} {what}"
+            last, line = now, f"  {count:,} of {total:,} {what}"
             if count > first and now > begun:
                 speed = (count - first) / (now - begun)
-                told += f"  {speed:,.{0 if speed > 9 else 1}f}/s  {(total - count) / speed:,.0f} s left"
-            say(told)
+                line += f"  {speed:,.{0 if speed > 9 else 1}f}/s  {(total - count) / speed:,.0f} s left"
+            say(line)
 
     yield advance
 

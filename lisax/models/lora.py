@@ -35,8 +35,9 @@ Tree = dict[str, Any]
 class Lora:
     """Which matrices get adapters, and of which rank.
 
-    `rank` and `alpha` that are None are those of the adapter that is trained further (`like`). `targets` is a regular
-    expression for the end of a matrix's path without `kernel`: `query|value`, or `layers_[45]/mlp/wo`."""
+    `rank` and `alpha` that are None are those of the adapter that is trained further, or 8 and twice the rank (`like`).
+    `targets` is a regular expression for the end of a matrix's path without `kernel`: `query|value`, or
+    `layers_[45]/mlp/wo`."""
 
     rank: int | None = None
     alpha: float | None = None

@@ -175,12 +175,7 @@ class Engine(OpenIndexes):
             **({} if any(given) or not guesses else {"no_answer": 1 - max(guesses)}),
             "searched": self._answerer(corpus).searched,
             "sentences": [
-                answer.row()
-                | {
-                    "unit": answer.evidence.unit,
-                    "source": units,
-                    "digest": self.digest(corpus, units, answer.evidence.unit),
-                }
+                answer.row() | {"source": units, "digest": self.digest(corpus, units, answer.evidence.unit)}
                 for answer in sentences
             ],
             "tables": [

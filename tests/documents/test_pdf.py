@@ -191,7 +191,7 @@ def test_headings_of_nearly_one_size_are_of_one_level_and_symbols_are_bullets(tm
     """The letters of some fonts have different heights, and bullets of symbol fonts no character of their own."""
     sheet = Pdf().text(50, 60, "Minutes", 24).text(150, 60, "of 2021", 22.8)
     for y, word, size in ((100, "Boats", 14), (180, "Members", 14.5)):
-        sheet.text(50, y, word, size).lines(50, y + 20, "The board has met and this is what it said.")
+        sheet.text(50, y, word, size).lines(50, y + 20, "The board has met and bought three new boats.")
         sheet.text(50, y + 40, "\u2022 A large one", 14)
     path = sheet.write(tmp_path / "a.pdf")
     path.write_bytes(path.read_bytes().replace(b"/WinAnsiEncoding", b"<< /Differences [149 /uniF0B7] >>"))

@@ -1,4 +1,4 @@
-"""Plain text, messages and front matter: what is an item, a signature or a quote, and what only looks like one."""
+"""Plain text, messages and front matter: items, signatures and quotes, and lines that look like one."""
 
 import email.message
 import time
