@@ -75,7 +75,7 @@ class Restorer:
 
 def _fitted(text: str, start: int, end: int, surfaces: list[str]) -> tuple[int, int, str] | None:
     """The place of a phrase with the punctuation around it, and its surface there: the longest that is there as a
-    whole, else the only one, with those of its marks that the text has."""
+    whole, else the only one, without commas and blanks around it, which would part a date in the text."""
     places = []
     for surface in surfaces:
         runs = list(RUN.finditer(surface))
@@ -90,7 +90,7 @@ def _fitted(text: str, start: int, end: int, surfaces: list[str]) -> tuple[int, 
         and any(map(str.isalpha, surface))
         and NUMBER.findall(text[start:end]) == NUMBER.findall(fold(surface))
     )
-    return (start, end, surface) if whole or same else None
+    return (start, end, surface if whole else surface.strip(" ,;:")) if whole or same else None
 
 
 def _value(number: str) -> str:

@@ -220,5 +220,6 @@ def test_function_words_stay_small():
 @given(STRUCTURES)
 @example(Triples("x", "", (("", "µA"),)))  # whose capital is Greek
 @example(Triples("x", "", (("", "Οδός"),)))
+@example(Triples("x", "March ,", (("March 15, 1932", "5"),)))
 def test_restoring_the_rule_changes_no_fact(triples):
     assert Facts(triples).judge(Restorer(triples).restore(fold(render(triples)))).lost == ()
